@@ -1,0 +1,51 @@
+# make run    optimise a real example      make test         every check and test, as CI does
+# make bench-speed, make bench-regret-small  bopp and its peers in one run
+
+PYTHON ?= python3
+PIP = -m pip install --quiet --disable-pip-version-check
+RUN = .venv/bin
+BENCH = .venv-bench/bin
+
+.PHONY: run test test-slow lint format bench-speed bench-regret-small pictures clean
+
+run: .venv/examples
+	$(RUN)/python examples/tune_classifier.py
+
+test: lint
+	$(RUN)/python -m pytest -n 2
+
+test-slow: .venv/test
+	$(RUN)/python -m pytest -n 2 -m slow
+
+lint: .venv/test
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+format: .venv/test
+	$(RUN)/ruff format .
+	$(RUN)/ruff check --fix .
+
+bench-speed: .venv-bench/ready
+	$(BENCH)/python benchmarks/speed.py --out docs/speed.md
+
+bench-regret-small: .venv-bench/ready
+	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+
+pictures: .venv/examples
+	$(RUN)/python docs/pictures.py
+
+.venv/examples .venv/test: pyproject.toml
+	test -x $(RUN)/python || $(PYTHON) -m venv .venv
+	$(RUN)/python $(PIP) --editable '.[$(notdir $@)]'
+	touch $@
+
+.venv-bench/ready: pyproject.toml
+	test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
+	$(BENCH)/python $(PIP) torch==2.13.0
+	$(BENCH)/python $(PIP) --editable '.[bench]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,48 @@
+"""What the reports of the benchmarks share: a head that says where and with what, and tables."""
+
+import platform
+from datetime import date
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def markdown(columns: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def publish(parts: list[str], out: Path | None) -> None:
+    """Print a report, and write it to a file if one is wanted."""
+    report = "\n\n".join(part for part in parts if part) + "\n"
+    print(report)
+    if out:
+        out.write_text(report)
+
+
+def heading() -> str:
+    """Date, processor and versions, for the head of a table."""
+    versions = [f"Python {platform.python_version()}"]
+    for library in ("bopp", "numpy", "scipy", "optuna", "greenlet", "torch", "botorch"):
+        if find_spec(library):
+            versions.append(f"{library} {version(library)}")
+    return f"{date.today()}, {processor()}, one thread; {', '.join(versions)}"
+
+
+def version(library: str) -> str:
+    """The installed version, or "source" for a checkout on the path."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "source"
+
+
+def processor() -> str:
+    """The name of this machine's processor."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":")[1].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,127 @@
+"""Acquisition functions: how much a point promises, from the mean and sd that the model gives it.
+
+    acquisition(mean (m,), sd (m,), known: Known) -> score, dscore/dmean, dscore/dsd   each (m,)
+
+Larger is better. A function that returns the score alone works too: its derivatives are then taken by
+differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, log_ndtr, ndtr
+
+from bopp.data import Array
+from bopp.errors import RecipeError
+from bopp.known import Known
+
+Scores = tuple[Array, Array, Array]
+Acquisition = Callable[[Array, Array, Known], Scores | Array]
+
+LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+FAR_TAIL = -30.0  # below it the series of log_h is exact to rounding
+
+
+def pi(mean: Array, sd: Array, known: Known) -> Scores:
+    """Probability of improvement, Phi(Z)."""
+    z = (mean - known.best) / sd
+    density = _density(z)
+    return ndtr(z), density / sd, -density * z / sd
+
+
+def ei(mean: Array, sd: Array, known: Known) -> Scores:
+    """Expected improvement, (mean - f+) Phi(Z) + sd phi(Z)."""
+    z = (mean - known.best) / sd
+    return sd * np.exp(log_h(z)[0]), ndtr(z), _density(z)
+
+
+def log_ei(mean: Array, sd: Array, known: Known) -> Scores:
+    """Logarithm of the expected improvement, exact where the improvement itself underflows to zero."""
+    z = (mean - known.best) / sd
+    log_ratio, by_z = log_h(z)
+    return np.log(sd) + log_ratio, by_z / sd, (1.0 - by_z * z) / sd
+
+
+@dataclass(frozen=True)
+class UCB:
+    """Upper confidence bound, mean + sqrt(beta) sd; `beta` is a number or a function of t and d."""
+
+    beta: float | Callable[[int, int], float] = 4.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.beta) and not 0.0 <= self.beta < math.inf:
+            raise RecipeError(f"UCB: beta must be a finite number >= 0, got {self.beta!r}")
+
+    def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
+        beta = self.beta(known.t, known.dimension) if callable(self.beta) else self.beta
+        root = math.sqrt(beta)
+        return mean + root * sd, np.ones_like(mean), np.full_like(sd, root)
+
+
+def paper_beta(t: int, d: int, delta: float = 0.1) -> float:
+    """beta_t of the paper's experiments: 2 log(t^(d/2 + 2) pi^2 / (3 delta))."""
+    return 2.0 * ((d / 2 + 2) * math.log(t) + math.log(math.pi**2 / (3 * delta)))
+
+
+def theorem_beta(t: int, d: int, delta: float = 0.1, a: float = 1.0, b: float = 1.0, r: float = 1.0) -> float:
+    """beta_t of Theorem 1: 2 log(2 pi^2 t^2 / (3 delta)) + 2 d log(t^2 d b r sqrt(log(4 d a / delta)))."""
+    confidence = 2.0 * math.log(2 * math.pi**2 * t**2 / (3 * delta))
+    return confidence + 2.0 * d * math.log(t**2 * d * b * r * math.sqrt(math.log(4 * d * a / delta)))
+
+
+@dataclass(frozen=True)
+class MES:
+    """Max-value entropy search: what a value would tell about the maximum (Wang, Jegelka 2017)."""
+
+    samples: int = 16
+
+    def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
+        g = (known.maximum.quantiles(self.samples)[:, None] - mean) / sd
+        log_cdf = log_ndtr(g)
+        ratio = np.exp(-0.5 * g**2 - LOG_ROOT_TWO_PI - log_cdf)  # phi / Phi
+        score = (0.5 * g * ratio - log_cdf).mean(axis=0)
+        by_g = -0.5 * ratio * (1.0 + g * (g + ratio))
+        return score, -by_g.mean(axis=0) / sd, -(by_g * g).mean(axis=0) / sd
+
+
+def est(mean: Array, sd: Array, known: Known) -> Scores:
+    """EST: the chance to reach the expected maximum, as (mean - estimate) / sd (Wang et al. 2016)."""
+    z = (mean - known.maximum.expected) / sd
+    return z, 1.0 / sd, -z / sd
+
+
+def log_h(z: Array) -> tuple[Array, Array]:
+    """log(phi(z) + z Phi(z)) and its derivative, to full precision for every z."""
+    high = np.maximum(z, -1.0)
+    h = _density(high) + high * ndtr(high)
+    low = np.minimum(z, -1.0)
+    mills = math.sqrt(math.pi / 2) * erfcx(low / -math.sqrt(2.0))  # Phi / phi
+    w = 1.0 / low**2
+    series = w * (1 - 3 * w * (1 - 5 * w * (1 - 7 * w * (1 - 9 * w * (1 - 11 * w)))))
+    excess = np.where(low < FAR_TAIL, series, 1.0 + low * mills)  # h / phi
+    tail = -0.5 * low**2 - LOG_ROOT_TWO_PI + np.log(excess)
+    near = z > -1.0
+    return np.where(near, np.log(h), tail), np.where(near, ndtr(high) / h, mills / excess)
+
+
+def differentiated(acquisition: Acquisition, mean: Array, sd: Array, known: Known) -> Scores:
+    """The score with its derivatives, by central differences where the function does not give them."""
+    result = acquisition(mean, sd, known)
+    if isinstance(result, tuple):
+        return result
+
+    def score(mean: Array, sd: Array) -> Array:
+        return np.asarray(acquisition(mean, sd, known), dtype=np.float64)
+
+    step = 1e-5 * sd
+    by_mean = (score(mean + step, sd) - score(mean - step, sd)) / (2 * step)
+    by_sd = (score(mean, sd + step) - score(mean, sd - step)) / (2 * step)
+    return np.asarray(result, dtype=np.float64), by_mean, by_sd
+
+
+def _density(z: Array) -> Array:
+    return np.exp(-0.5 * z**2 - LOG_ROOT_TWO_PI)

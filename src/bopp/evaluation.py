@@ -1,0 +1,158 @@
+"""Evaluation: calling the objective so that whatever it does, raise, crash or hang, is the end of a trial.
+
+evaluation.submit(trial)        start it
+evaluation.wait(deadline)       the trials that ended since, each with a value or an error text
+evaluation.running              how many are under way
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Protocol, Self
+
+from bopp.errors import RecipeError, TellError
+from bopp.space import Params
+from bopp.trial import Trial, number_of
+
+Objective = Callable[[Params], Any]
+Ended = tuple[Trial, float, str | None]
+
+
+class Evaluation(Protocol):
+    """Where trials are evaluated."""
+
+    @property
+    def running(self) -> int: ...
+
+    def submit(self, trial: Trial) -> None: ...
+
+    def wait(self, deadline: float) -> list[Ended]: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def evaluator(objective: Objective, workers: int, timeout: float | None) -> Evaluation:
+    """Processes where there are several workers or a time-out to keep, otherwise this one."""
+    if not callable(objective):
+        raise RecipeError(f"objective must be a function of a dict of params, got {objective!r}")
+    if not isinstance(workers, int) or workers < 1:
+        raise RecipeError(f"workers must be an integer >= 1, got {workers!r}")
+    if timeout is not None and not timeout > 0:
+        raise RecipeError(f"trial_timeout must be above 0 seconds, got {timeout!r}")
+    if workers == 1 and timeout is None:
+        return Here(objective)
+    return Processes(objective, timeout)
+
+
+def evaluate(objective: Objective, params: Params) -> tuple[float, str | None]:
+    """The value of the objective, or NaN and the text of what went wrong."""
+    try:
+        return number_of(objective(dict(params))), None
+    except TellError as error:
+        return math.nan, f"objective: {error}"
+    except Exception as error:  # whatever the user's code raises is a failed trial
+        return math.nan, f"{type(error).__name__}: {error}"
+
+
+class Here:
+    """Evaluates in this process, one after the other."""
+
+    def __init__(self, objective: Objective):
+        self._objective = objective
+        self._trials: list[Trial] = []
+
+    @property
+    def running(self) -> int:
+        return len(self._trials)
+
+    def submit(self, trial: Trial) -> None:
+        self._trials.append(trial)
+
+    def wait(self, deadline: float) -> list[Ended]:
+        trials, self._trials = self._trials, []
+        return [(trial, *evaluate(self._objective, trial.params)) for trial in trials]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Run:
+    trial: Trial
+    process: BaseProcess
+    answer: Connection
+    deadline: float
+
+
+class Processes:
+    """Evaluates each trial in a fresh process; one that is killed or out of time ends its trial, no other."""
+
+    def __init__(self, objective: Objective, timeout: float | None):
+        self._objective = objective
+        self._timeout = math.inf if timeout is None else timeout
+        self._runs: list[_Run] = []
+
+    @property
+    def running(self) -> int:
+        return len(self._runs)
+
+    def submit(self, trial: Trial) -> None:
+        answer, question = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.Process(target=_child, args=(question, self._objective, trial.params))
+        process.daemon = True
+        try:
+            process.start()
+        except (AttributeError, TypeError, ImportError, OSError) as error:
+            raise RecipeError(f"workers: this objective cannot be sent to a process: {error}") from error
+        question.close()
+        self._runs.append(_Run(trial, process, answer, time.monotonic() + self._timeout))
+
+    def wait(self, deadline: float) -> list[Ended]:
+        until = min(deadline, *(run.deadline for run in self._runs))
+        patience = None if until == math.inf else max(0.0, until - time.monotonic())
+        ready = wait([run.answer for run in self._runs], patience)
+        now = time.monotonic()
+        ended = [run for run in self._runs if run.answer in ready or now >= run.deadline]
+        self._runs = [run for run in self._runs if run not in ended]
+        return [(run.trial, *self._outcome(run)) for run in ended]
+
+    def _outcome(self, run: _Run) -> tuple[float, str | None]:
+        try:
+            if run.answer.poll():
+                value, error = run.answer.recv()
+                return value, error
+        except EOFError:
+            run.process.join()
+            return math.nan, f"the process ended with exit code {run.process.exitcode} and no value"
+        finally:
+            _end(run)
+        return math.nan, f"no value within {self._timeout} seconds"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for run in self._runs:
+            _end(run)
+
+
+def _child(question: Connection, objective: Objective, params: Params) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its children
+    question.send(evaluate(objective, params))
+
+
+def _end(run: _Run) -> None:
+    run.process.kill()
+    run.process.join()
+    run.answer.close()

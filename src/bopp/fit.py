@@ -1,0 +1,187 @@
+"""Fitting: the hyper-parameters of the model, from real data only.
+
+    fit(data, kernel, rng) -> one GP, or several to average over
+
+theta is the vector of logarithms of (length-scales, signal variance, noise variance).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from bopp.data import Array, Data
+from bopp.errors import RecipeError
+from bopp.gp import GP
+from bopp.kernels import Kernel
+
+Fit = Callable[[Data, Kernel, np.random.Generator], tuple[GP, ...]]
+
+LENGTHSCALES = (5e-3, 1e3)
+VARIANCES = (1e-3, 1e3)
+NOISES = (1e-6, 10.0)  # below 1e-6 of the spread of y, close points with equal values forge gradients
+COARSE = 100  # more points than this are first fitted by a quarter of them
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """log of the hyper-parameter ~ N(mean, sd^2)."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class Priors:
+    """What is believed of the hyper-parameters before any data: standardised y, unit cube."""
+
+    lengthscale: LogNormal = LogNormal(-0.7, 1.0)
+    variance: LogNormal = LogNormal(0.0, 1.0)
+    noise: LogNormal = LogNormal(-10.0, 3.0)
+
+
+@dataclass(frozen=True)
+class MAP:
+    """The hyper-parameters most probable under the data and the priors.
+
+    Args:
+        priors: None leaves the likelihood alone.
+        variance, noise: fixed values, where not to be fitted.
+        largest: no more points than this, evenly taken, speak for the hyper-parameters.
+    """
+
+    priors: Priors | None = Priors()
+    variance: float | None = None
+    noise: float | None = None
+    largest: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("variance", "noise", "largest"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < np.inf:
+                raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
+
+    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+        return (_gp(self._climb(data, kernel), kernel),)
+
+    def log_density(self, theta: Array, data: Data, kernel: Kernel) -> tuple[float, Array]:
+        """Logarithm of likelihood times prior, and its gradient in theta."""
+        value, gradient = _gp(theta, kernel).log_likelihood_gradient(data)
+        if self.priors is None:
+            return value, gradient
+        mean, sd = self._prior(len(theta))
+        z = (theta - mean) / sd
+        return value - 0.5 * float(z @ z), gradient - z / sd
+
+    def _climb(self, data: Data, kernel: Kernel) -> Array:
+        count = data.X.shape[1] if kernel.ard else 1
+        theta = np.clip(self._prior(count + 2)[0], *self._bounds(count + 2))
+        for part, steps in self._stages(data):
+
+            def loss(theta: Array, part: Data = part) -> tuple[float, Array]:
+                value, gradient = self.log_density(theta, part, kernel)
+                return -value, -gradient
+
+            bounds = list(zip(*self._bounds(count + 2), strict=True))
+            options = {"maxiter": steps, "ftol": 1e-6, "gtol": 1e-3}
+            theta = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        return np.asarray(theta)
+
+    def _stages(self, data: Data) -> list[tuple[Data, int]]:
+        """A part of many points finds the neighbourhood of the answer, all of them the answer."""
+        full = _thinned(data, self.largest)
+        if len(full) <= COARSE:
+            return [(full, 40)]
+        return [(_thinned(data, max(COARSE, len(full) // 4)), 40), (full, 4)]
+
+    def _prior(self, size: int) -> tuple[Array, Array]:
+        priors = self.priors or Priors()
+        rows = [priors.lengthscale] * (size - 2) + [priors.variance, priors.noise]
+        return np.array([row.mean for row in rows]), np.array([row.sd for row in rows])
+
+    def _bounds(self, size: int) -> tuple[Array, Array]:
+        variances = VARIANCES if self.variance is None else (self.variance, self.variance)
+        noises = NOISES if self.noise is None else (self.noise, self.noise)
+        low, high = np.log([LENGTHSCALES] * (size - 2) + [variances, noises]).T
+        return low, high
+
+
+def MaximumLikelihood(variance: float | None = None, noise: float | None = None, largest: int = 1000) -> MAP:
+    """The hyper-parameters under which the data are most likely."""
+    return MAP(None, variance, noise, largest)
+
+
+@dataclass(frozen=True)
+class SliceSampling(MAP):
+    """Fully Bayesian: hyper-parameters drawn from their posterior, the acquisition is averaged over them.
+
+    Args:
+        samples: how many to draw.
+        burn_in, thinning: sweeps before the first and between one and the next.
+    """
+
+    samples: int = 10
+    burn_in: int = 10
+    thinning: int = 2
+
+    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+        part = _thinned(data, self.largest)
+        theta = self._climb(data, kernel)
+        low, high = self._bounds(len(theta))
+        mean, sd = self._prior(len(theta))
+
+        def log_density(theta: Array) -> float:
+            if np.any(theta < low) or np.any(theta > high):
+                return -np.inf
+            z = (theta - mean) / sd if self.priors else np.zeros_like(theta)
+            return _gp(theta, kernel).log_likelihood(part) - 0.5 * float(z @ z)
+
+        drawn = []
+        for sweep in range(self.burn_in + self.samples * self.thinning):
+            for axis in np.flatnonzero(low < high):
+                theta = slice_step(log_density, theta, int(axis), rng)
+            if sweep >= self.burn_in and (sweep - self.burn_in) % self.thinning == 0:
+                drawn.append(_gp(theta, kernel))
+        return tuple(drawn)
+
+
+def slice_step(
+    log_density: Callable[[Array], float],
+    theta: Array,
+    axis: int,
+    rng: np.random.Generator,
+    width: float = 1.0,
+) -> Array:
+    """One coordinate drawn anew from its slice: stepping out, then shrinking (Neal 2003, figures 3 and 5)."""
+
+    def at(position: float) -> Array:
+        moved = theta.copy()
+        moved[axis] = position
+        return moved
+
+    level = log_density(theta) - rng.exponential()
+    left = theta[axis] - width * rng.random()
+    right = left + width
+    while log_density(at(left)) > level:
+        left -= width
+    while log_density(at(right)) > level:
+        right += width
+    while True:
+        position = rng.uniform(left, right)
+        if log_density(at(position)) > level:
+            return at(position)
+        left, right = (position, right) if position < theta[axis] else (left, position)
+
+
+def _gp(theta: Array, kernel: Kernel) -> GP:
+    *_, variance, noise = np.exp(theta)
+    return GP(kernel, np.exp(theta[:-2]), float(variance), float(noise))
+
+
+def _thinned(data: Data, most: int) -> Data:
+    if len(data) <= most:
+        return data
+    return data[np.linspace(0, len(data) - 1, most).astype(np.intp)]

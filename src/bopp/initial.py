@@ -1,0 +1,47 @@
+"""Initial designs: the points to evaluate before there is a model.
+
+initial(dimension, seed, number) -> u (d,)     initial.size   how many trials the design lasts
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bopp.data import Array
+
+
+class Initial(Protocol):
+    """The points of the first `size` trials; any object with these two members works as one."""
+
+    @property
+    def size(self) -> float: ...
+
+    def __call__(self, dimension: int, seed: int, number: int) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Sobol:
+    """Points of a scrambled Sobol sequence, which fill the cube evenly."""
+
+    size: float = 5
+
+    def __call__(self, dimension: int, seed: int, number: int) -> Array:
+        from scipy.stats import qmc  # half a second to import: only where it is used
+
+        sequence = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
+        if number:
+            sequence.fast_forward(number)
+        return np.asarray(sequence.random(1)[0])
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Independent uniform points, as in the paper."""
+
+    size: float = 5
+
+    def __call__(self, dimension: int, seed: int, number: int) -> Array:
+        return np.random.default_rng([seed, number]).random(dimension)

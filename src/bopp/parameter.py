@@ -1,0 +1,270 @@
+"""Parameters: a number or a choice on one side, columns of the unit cube on the other.
+
+check(value)     the value in the parameter's own type, or an error that says what was wanted
+encode(value)    its columns, each in [0, 1]
+decode(columns)  the value at, or nearest to, the columns
+snap(U)          the columns (m, width) of the values nearest to those of U
+near(value)      other values to try in its place, where values lie on a grid
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import SpaceError
+
+EXACT_LEVELS = 2**50  # a column tells this many evenly spaced integers apart without fail
+EXACT_LOG_HIGH = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
+
+
+@dataclass(frozen=True)
+class Float:
+    """A real number between `low` and `high`; `log=True` where factors matter rather than differences."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, _real(name, getattr(self, name)))
+        _check_range(self.low, self.high, self.log)
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def levels(self) -> float:
+        return math.inf
+
+    def check(self, value: Any) -> float:
+        number = _real("value", value)
+        if not self.low <= number <= self.high:
+            raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {value!r}")
+        return number
+
+    def encode(self, value: Any) -> list[float]:
+        return [_to_unit(self.check(value), self.low, self.high, self.log)]
+
+    def decode(self, u: Sequence[float]) -> float:
+        return _from_unit(u[0], self.low, self.high, self.log)
+
+    def snap(self, U: Array) -> Array:
+        return U
+
+    def near(self, value: Any) -> Iterable[float]:
+        return ()
+
+    def values(self) -> Iterable[float]:
+        raise SpaceError("a Float has no end of values")
+
+
+@dataclass(frozen=True)
+class Int:
+    """A whole number from `low` to `high`, both included; `log=True` where factors matter.
+
+    A range with more integers than a float can tell apart takes further columns, which hold what the
+    column before them could not.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
+        _check_range(self.low, self.high, self.log)
+        if self.high > 10**300 or self.low < -(10**300):
+            raise SpaceError(f"wanted integers below 1e300, got low={self.low}, high={self.high}")
+
+    @property
+    def width(self) -> int:
+        return 1 + (self._rest.width if self._rest else 0)
+
+    @property
+    def levels(self) -> int:
+        return self.high - self.low + 1
+
+    def check(self, value: Any) -> int:
+        number = _whole("value", value)
+        if not self.low <= number <= self.high:
+            raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {value!r}")
+        return number
+
+    def encode(self, value: Any) -> list[float]:
+        number = self.check(value)
+        u = _to_unit(number, self.low, self.high, self.log)
+        return [u, *self._rest.encode(number - self._nearest(u))] if self._rest else [u]
+
+    def decode(self, u: Sequence[float]) -> int:
+        number = self._nearest(u[0]) + (self._rest.decode(u[1:]) if self._rest else 0)
+        return min(max(number, self.low), self.high)
+
+    def snap(self, U: Array) -> Array:
+        if self._rest:
+            return U  # finer than a float can tell: as good as continuous
+        if not self.log:
+            return _even(U, self.high - self.low)
+        ratio = math.log(self.high / self.low)
+        numbers = np.clip(np.rint(self.low * np.exp(U * ratio)), self.low, self.high)
+        return np.asarray(np.log(numbers / self.low) / ratio)
+
+    def near(self, value: Any) -> Iterable[int]:
+        if self._rest:
+            return ()
+        steps = [2**power for power in range(self.levels.bit_length())]
+        numbers = (value + sign * step for step in steps for sign in (-1, 1))
+        return (number for number in numbers if self.low <= number <= self.high)
+
+    def values(self) -> Iterable[int]:
+        return range(self.low, self.high + 1)
+
+    def _nearest(self, u: float) -> int:
+        if self.log:
+            number = round(_from_unit(u, self.low, self.high, log=True))
+        else:
+            mantissa, scale = u.as_integer_ratio()
+            span = self.high - self.low
+            number = self.low + (2 * mantissa * span + scale) // (2 * scale)  # exact rounding
+        return min(max(number, self.low), self.high)
+
+    @cached_property
+    def _rest(self) -> Int | None:
+        """The range of `value - nearest(encode(value))` where that is not always zero."""
+        reach = self.high // EXACT_LOG_HIGH if self.log else (self.high - self.low) // EXACT_LEVELS
+        return Int(-reach, reach) if reach else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several options, any hashable values; `ordered=True` where neighbours in the list are alike.
+
+    Unordered options take a column each (0 or 1), one or two options and ordered ones a single column.
+    """
+
+    options: Sequence[Hashable]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.options, str | bytes) or not isinstance(self.options, Sequence):
+            raise SpaceError(f"wanted a list of options, got {self.options!r}")
+        object.__setattr__(self, "options", tuple(self.options))
+        if not self.options:
+            raise SpaceError("wanted at least one option, got none")
+        for option in self.options:
+            try:
+                hash(option)
+            except TypeError:
+                raise SpaceError(f"wanted hashable options, got {option!r}") from None
+        if len(self._index) < len(self.options):
+            raise SpaceError(f"wanted different options, got {list(self.options)!r}")
+
+    @property
+    def width(self) -> int:
+        return len(self.options) if self._one_hot else 1
+
+    @property
+    def levels(self) -> int:
+        return len(self.options)
+
+    def check(self, value: Any) -> Any:
+        return self.options[self._find(value)]
+
+    def encode(self, value: Any) -> list[float]:
+        index = self._find(value)
+        if self._one_hot:
+            return [float(i == index) for i in range(len(self.options))]
+        return [index / max(len(self.options) - 1, 1)]
+
+    def decode(self, u: Sequence[float]) -> Any:
+        if self._one_hot:
+            return self.options[int(np.argmax(u))]
+        return self.options[math.floor(u[0] * (len(self.options) - 1) + 0.5)]
+
+    def snap(self, U: Array) -> Array:
+        if self._one_hot:
+            return np.asarray(np.eye(len(self.options))[np.argmax(U, axis=1)])
+        return _even(U, max(len(self.options) - 1, 1)) * (len(self.options) > 1)
+
+    def near(self, value: Any) -> Iterable[Any]:
+        return (option for option in self.options if option is not value)
+
+    def values(self) -> Iterable[Any]:
+        return self.options
+
+    @property
+    def _one_hot(self) -> bool:
+        return len(self.options) > 2 and not self.ordered
+
+    @cached_property
+    def _index(self) -> dict[tuple[type, Hashable], int]:
+        return {(type(option), option): i for i, option in enumerate(self.options)}  # 1 is not True
+
+    def _find(self, value: Any) -> int:
+        try:
+            index = self._index.get((type(value), value))
+            return self.options.index(value) if index is None else index
+        except (ValueError, TypeError):
+            raise SpaceError(f"wanted one of {list(self.options)!r}, got {value!r}") from None
+
+
+Parameter = Float | Int | Choice
+
+
+def _even(U: Array, steps: int) -> Array:
+    return np.asarray(np.floor(U * steps + 0.5) / steps)
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise SpaceError(f"{name}: wanted a finite number, got {value!r}")
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise SpaceError(f"{name}: wanted a whole number, got {value!r}")
+
+
+def _check_range(low: float, high: float, log: bool) -> None:
+    if not low < high:
+        raise SpaceError(f"low must be below high, got low={low!r}, high={high!r}")
+    if log and low <= 0:
+        raise SpaceError(f"log wants low above 0, got low={low!r}")
+
+
+def _to_unit(value: float, low: float, high: float, log: bool) -> float:
+    if log:
+        u = (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+    elif isinstance(value, int):
+        u = (value - low) / (high - low)  # whole numbers: rounded once, at any size
+    else:
+        u = (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: high - low may be over the top
+    return min(max(u, 0.0), 1.0)
+
+
+def _from_unit(u: float, low: float, high: float, log: bool) -> float:
+    if u <= 0.0 or u >= 1.0:
+        return low if u <= 0.0 else high
+    if log:
+        value = math.exp(min((1.0 - u) * math.log(low) + u * math.log(high), math.log(high)))
+    else:
+        value = (1.0 - u) * low + u * high
+    return min(max(value, low), high)

@@ -1,0 +1,113 @@
+"""Pictures of a result; they need the `plot` extra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import MissingExtra, NoResultError, SpaceError
+from bopp.parameter import Choice
+from bopp.result import Result
+from bopp.suggest import Recipe, believe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DOTS, LINE, BAND = "#8a9bb0", "#b3364a", "#e7b7be"
+WIDEST = 4  # slices side by side
+
+
+def convergence(result: Result, path: str | None = None) -> Figure:
+    """The value of each finished trial, the best so far, and a mark where a trial failed."""
+    finished = [trial for trial in result.trials if trial.value is not None]
+    if not finished:
+        raise NoResultError("a convergence plot wants at least one finished trial")
+    numbers = [trial.number + 1 for trial in finished]
+    values = np.array([trial.value for trial in finished], dtype=float)
+    running = np.minimum if result.direction == "minimize" else np.maximum
+    figure, ((axes,),) = _figure(1, 1, (6.4, 4.0))
+    axes.scatter(numbers, values, s=18, color=DOTS, label="evaluation")
+    axes.step(numbers, running.accumulate(values), where="post", color=LINE, label="best so far")
+    failed = [trial.number + 1 for trial in result.trials if trial.state == "failed"]
+    if failed:
+        bottom = axes.get_xaxis_transform()
+        axes.scatter(
+            failed, [0.02] * len(failed), marker="x", color="black", transform=bottom, label="failed"
+        )
+    axes.set(xlabel="evaluation", ylabel="value", title=f"{result.direction}: best {result.best.value:.6g}")
+    axes.legend(frameon=False)
+    return _saved(figure, path)
+
+
+def slices(result: Result, names: Sequence[str] | None = None, path: str | None = None) -> Figure:
+    """The model's mean and two standard deviations along each parameter, the others as in the best trial."""
+    names = list(result.space.parameters) if names is None else list(names)
+    unknown = [name for name in names if name not in result.space.parameters]
+    if unknown or not names:
+        raise SpaceError(f"wanted some of the parameters {list(result.space.parameters)}, got {names}")
+    scale, posteriors = believe(result.history(), Recipe.default(), (0, 0))
+    sign = 1.0 if result.direction == "maximize" else -1.0
+    rows = -(-len(names) // WIDEST)
+    columns = min(len(names), WIDEST)
+    figure, grid = _figure(rows, columns, (3.2 * columns + 0.6, 3.0 * rows))
+    for axes in grid.flat[len(names) :]:
+        axes.remove()
+    for axes, name in zip(grid.flat, names, strict=False):
+        values, U = _line(result, name)
+        mean, sd = posteriors[0](U)
+        middle, low, high = (sign * scale.inverse(z) for z in (mean, mean - 2 * sd, mean + 2 * sd))
+        _draw_slice(axes, result, name, values, (middle, low, high))
+    return _saved(figure, path)
+
+
+def _line(result: Result, name: str) -> tuple[list[Any], Array]:
+    """Values of one parameter, and the points of the best trial moved to these values."""
+    parameter = result.space.parameters[name]
+    if isinstance(parameter, Choice):
+        values = list(parameter.options)
+    else:
+        steps = np.linspace(0.0, 1.0, 101)
+        values = list(dict.fromkeys(parameter.decode([u] + [0.5] * (parameter.width - 1)) for u in steps))
+    points = [result.space.encode(result.best.params | {name: value}) for value in values]
+    return values, np.array(points)
+
+
+def _draw_slice(
+    axes: Axes, result: Result, name: str, values: list[Any], band: tuple[Array, Array, Array]
+) -> None:
+    parameter = result.space.parameters[name]
+    finished = [trial for trial in result.trials if trial.value is not None]
+    middle, low, high = band
+    if isinstance(parameter, Choice):
+        places = np.arange(len(values))
+        axes.errorbar(places, middle, np.abs(np.array([middle - low, high - middle])), fmt="o", color=LINE)
+        axes.set_xticks(places, [str(value) for value in values])
+        seen = [parameter.options.index(trial.params[name]) for trial in finished]
+    else:
+        axes.fill_between(values, np.minimum(low, high), np.maximum(low, high), color=BAND, lw=0)
+        axes.plot(values, middle, color=LINE)
+        axes.set_xscale("log" if parameter.log else "linear")
+        seen = [trial.params[name] for trial in finished]
+    axes.scatter(seen, [trial.value or 0.0 for trial in finished], s=12, color=DOTS, zorder=3)
+    axes.set(xlabel=name, ylabel="value")
+
+
+def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("pictures want matplotlib: pip install 'bopp[plot]'") from error
+    figure = Figure(size, layout="constrained")
+    FigureCanvasAgg(figure)  # no screen, no global state
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _saved(figure: Figure, path: str | None) -> Figure:
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure

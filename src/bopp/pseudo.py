@@ -1,0 +1,165 @@
+"""Pseudo-points: everything you know but did not measure.
+
+A policy is a function from what is known to points with values and noises:
+
+    policy(known: Known) -> Data
+
+The model sees these points for one suggestion and forgets them. Each policy sees real data only; policies
+add up with `+`. Any function of this signature is a policy, alone or in a sum:
+
+    def mirror(known):
+        return Data(1.0 - known.data.X, known.data.y)
+
+    recipe = replace(Recipe.default(), pseudo=Pending() + mirror)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bopp.data import Array, Data
+from bopp.errors import RecipeError
+from bopp.known import Known
+
+Policy = Callable[[Known], Data]
+Valuation = Callable[[Known, Array], Array]
+
+
+class _Adds:
+    """Gives a policy its `+`, on either side of a plain function too."""
+
+    def __add__(self, other: Policy) -> Sum:
+        return Sum((*_parts(self), *_parts(other)))
+
+    def __radd__(self, other: Policy) -> Sum:
+        return Sum((*_parts(other), *_parts(self)))
+
+
+@dataclass(frozen=True)
+class Sum(_Adds):
+    """The points of several policies together."""
+
+    policies: tuple[Policy, ...] = ()
+
+    def __call__(self, known: Known) -> Data:
+        return sum((policy(known) for policy in self.policies), Data.empty(known.dimension))
+
+
+none = Sum()
+"""No pseudo-points: plain Bayesian optimization."""
+
+
+@dataclass(frozen=True)
+class Neighbours(_Adds):
+    """The paper's policy: neighbours of observed points, with the values of those points.
+
+    Args:
+        tau0: scale of the distance; the neighbours lie tau_t = tau0 / (d * l_t) away, in widths of the cube.
+        shape: "box" draws uniformly within tau_t in each coordinate, "corner" exactly tau_t away in each.
+        per_point: neighbours per observation, so that l_t = per_point * |D_t|.
+        count: l_t as a function of t, in place of `per_point`.
+        distance: tau_t as a function of t, in place of `tau0`.
+
+    A step that would leave the cube is reflected at its wall.
+    """
+
+    tau0: float = 0.001
+    shape: Literal["box", "corner"] = "box"
+    per_point: int = 1
+    count: Callable[[int], int] | None = None
+    distance: Callable[[int], float] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.tau0 < np.inf:
+            raise RecipeError(f"Neighbours: tau0 must be a finite number >= 0, got {self.tau0!r}")
+        if self.shape not in ("box", "corner"):
+            raise RecipeError(f"Neighbours: shape must be 'box' or 'corner', got {self.shape!r}")
+        if self.per_point < 0:
+            raise RecipeError(f"Neighbours: per_point must be >= 0, got {self.per_point!r}")
+
+    def __call__(self, known: Known) -> Data:
+        n, d = known.data.X.shape
+        l_t = self.count(known.t) if self.count else self.per_point * n
+        if l_t == 0 or n == 0:
+            return none(known)
+        tau_t = self.distance(known.t) if self.distance else self.tau0 / (d * l_t)
+        source = known.data[np.resize(known.rng.permutation(n), l_t)]
+        step = known.rng.uniform(-tau_t, tau_t, (l_t, d))
+        if self.shape == "corner":
+            step = np.copysign(tau_t, step)
+        return Data(_reflect(source.X + step), source.y, source.noise)
+
+
+@dataclass(frozen=True)
+class Pending(_Adds):
+    """Points under evaluation, with the value that one expects of them, so that they are not asked for twice.
+
+    `value` is a word of `VALUATIONS` or a function of what is known and the points.
+    """
+
+    value: str | Valuation = "incumbent"
+
+    def __post_init__(self) -> None:
+        _check_valuation("Pending", self.value)
+
+    def __call__(self, known: Known) -> Data:
+        return Data(known.pending, _valuation(self.value)(known, known.pending))
+
+
+@dataclass(frozen=True)
+class Failed(_Adds):
+    """Points whose evaluation failed, with a poor value, so that the search keeps away from them.
+
+    `value` is a word of `VALUATIONS` or a function of what is known and the points.
+    """
+
+    value: str | Valuation = "pessimistic"
+
+    def __post_init__(self) -> None:
+        _check_valuation("Failed", self.value)
+
+    def __call__(self, known: Known) -> Data:
+        return Data(known.failed, _valuation(self.value)(known, known.failed))
+
+
+VALUATIONS: dict[str, Valuation] = {
+    "incumbent": lambda known, X: _same(X, known.posterior(known.data.X)[0].max()),
+    "posterior": lambda known, X: known.posterior(X)[0],
+    "pessimistic": lambda known, X: np.subtract(*_mean_and_two_sd(known, X)),
+    "best": lambda known, X: _same(X, known.data.y.max()),
+    "worst": lambda known, X: _same(X, known.data.y.min()),
+    "mean": lambda known, X: _same(X, known.data.y.mean()),
+}
+"""Values for points that have none: the model's value of the incumbent, the model's mean at the point, that
+mean minus two standard deviations, and the best, worst and mean observed value."""
+
+
+def _mean_and_two_sd(known: Known, X: Array) -> tuple[Array, Array]:
+    mean, sd = known.posterior(X)
+    return mean, 2.0 * sd
+
+
+def _same(X: Array, value: float) -> Array:
+    return np.full(len(X), value)
+
+
+def _valuation(value: str | Valuation) -> Valuation:
+    return VALUATIONS[value] if isinstance(value, str) else value
+
+
+def _check_valuation(policy: str, value: str | Valuation) -> None:
+    if not callable(value) and value not in VALUATIONS:
+        wanted = ", ".join(map(repr, VALUATIONS))
+        raise RecipeError(f"{policy}: value must be one of {wanted} or a function, got {value!r}")
+
+
+def _parts(policy: Any) -> tuple[Policy, ...]:
+    return policy.policies if isinstance(policy, Sum) else (policy,)
+
+
+def _reflect(X: Array) -> Array:
+    return np.clip(np.where(X < 0.0, -X, np.where(X > 1.0, 2.0 - X, X)), 0.0, 1.0)

@@ -1,0 +1,165 @@
+"""Search: the point of the space where a score is largest.
+
+    search(score, space, taken, rng) -> u (d,), a point of the grid
+
+`score.values(U)` gives (m,), `score.gradient(U)` the values and (m, d). `taken` holds the points of all
+trials: none of them is suggested again while the space has others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import direct
+
+from bopp.data import Array
+from bopp.space import Space
+
+SAME = 1e-10  # points closer than this in every column are one point
+ARRIVED = 1e-6  # an ascent ends where its next step is shorter than this
+LONGEST_STEP = 0.3
+ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
+
+
+class Score(Protocol):
+    """Something to be made large over the cube."""
+
+    def values(self, U: Array) -> Array: ...
+
+    def gradient(self, U: Array) -> tuple[Array, Array]: ...
+
+
+Search = Callable[[Score, Space, Array, np.random.Generator], Array]
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Multi-start gradient ascent, all starts as one batch.
+
+    Args:
+        candidates: random points from which the starts are chosen.
+        starts: how many ascents.
+        steps: how many steps of an ascent at most.
+    """
+
+    candidates: int = 1000
+    starts: int = 10
+    steps: int = 50
+
+    def __call__(self, score: Score, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+        if space.size < ENUMERABLE:
+            U = space.grid()
+            return best_fresh(U, score.values(U), space, taken, rng)
+        U = space.snap(rng.random((self.candidates, space.dimension)))
+        values = score.values(U)
+        first = np.argsort(-values)[: self.starts]
+        tops, top_values = ascend(score, U[first], ~space.unordered, self.steps)
+        if space.discrete.any():
+            tops = np.vstack([space.snap(tops), U[first]])
+            tops, top_values = _alternate(score, tops, space, self.steps)
+        return best_fresh(np.vstack([tops, U]), np.concatenate([top_values, values]), space, taken, rng)
+
+
+@dataclass(frozen=True)
+class Direct:
+    """DIRECT, deterministic and free of gradients, as in the paper; `evaluations` bounds its work."""
+
+    evaluations: int = 1000
+
+    def __call__(self, score: Score, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+        def loss(u: Array) -> float:
+            return -float(score.values(space.snap(u[None, :]))[0])
+
+        bounds = [(0.0, 1.0)] * space.dimension
+        found = direct(loss, bounds, maxfun=self.evaluations, maxiter=10**6, locally_biased=False)
+        U = space.snap(np.clip(found.x, 0.0, 1.0)[None, :])
+        return best_fresh(U, score.values(U), space, taken, rng)
+
+
+def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> tuple[Array, Array]:
+    """Climb from every row of U at once inside the cube, moving the `free` columns: points and values.
+
+    Projected BFGS. Each start has an inverse Hessian H and a step length of its own; one whose step did not
+    help tries a shorter step in the next round, while the others go on; one that has arrived is left alone.
+    """
+    U = U.copy()
+    value, slope = score.gradient(U)
+    scale = 0.1 / np.maximum(np.abs(slope).max(axis=1, initial=0.0), 1e-300)
+    H = scale[:, None, None] * np.eye(U.shape[1])
+    length = np.ones(len(U))
+    for step in range(steps):
+        blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
+        pull = np.where(blocked, 0.0, slope)
+        way = np.where(blocked, 0.0, np.einsum("mij,mj->mi", H, pull))
+        way /= np.maximum(1.0, np.abs(way).max(axis=1, initial=0.0) / LONGEST_STEP)[:, None]
+        move = np.clip(U + length[:, None] * way, 0.0, 1.0) - U
+        going = np.flatnonzero(np.abs(move).max(axis=1, initial=0.0) > ARRIVED)
+        if len(going) == 0:
+            break
+        s = move[going]
+        new_value, new_slope = score.gradient(U[going] + s)
+        y = slope[going] - new_slope
+        better = new_value > value[going] + 1e-4 * np.einsum("mi,mi->m", pull[going], s)
+        length[going] = np.where(better, 1.0, 0.3 * length[going])
+        rows = going[better]
+        H[rows] = _bfgs(H[rows], s[better], y[better], first=step == 0)
+        U[rows] += s[better]
+        value[rows], slope[rows] = new_value[better], new_slope[better]
+    return U, value
+
+
+def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
+    """The inverse Hessians after steps s that changed the slopes by -y; unchanged where not concave."""
+    sy = np.einsum("mi,mi->m", s, y)
+    yy = np.einsum("mi,mi->m", y, y)
+    convex = sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))
+    sy = np.where(convex, sy, 1.0)
+    if first:
+        scaled = (sy / np.where(convex, yy, 1.0))[:, None, None] * np.eye(H.shape[1])
+        H = np.where(convex[:, None, None], scaled, H)
+    Hy = np.einsum("mij,mj->mi", H, y)
+    stretch = (1.0 + np.einsum("mi,mi->m", y, Hy) / sy) / sy
+    cross = s[:, :, None] * Hy[:, None, :] / sy[:, None, None]
+    update = stretch[:, None, None] * s[:, :, None] * s[:, None, :] - cross - cross.transpose(0, 2, 1)
+    return np.where(convex[:, None, None], H + update, H)
+
+
+def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
+    """Climb the continuous columns and change single discrete parameters in turn, until neither helps."""
+    U, value = ascend(score, U, ~space.discrete, steps)
+    for _ in range(rounds):
+        moves = [space.moves(u) for u in U]
+        owner = np.repeat(np.arange(len(U)), [len(rows) for rows in moves])
+        everywhere = np.vstack(moves)
+        values = score.values(everywhere)
+        changed = False
+        for i in range(len(U)):
+            mine = np.flatnonzero(owner == i)
+            if len(mine) and (best := mine[np.argmax(values[mine])]) is not None and values[best] > value[i]:
+                U[i], value[i], changed = everywhere[best], values[best], True
+        if not changed:
+            break
+        if not space.discrete.all():
+            U, value = ascend(score, U, ~space.discrete, steps)
+    return U, value
+
+
+def best_fresh(U: Array, values: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+    """The best of the points that no trial has had; where all were had, another one while there is one."""
+    order = np.argsort(-values, kind="stable")
+    for u in U[order]:
+        if not _is_taken(u, taken):
+            return np.asarray(u)
+    spare = space.grid() if space.size < ENUMERABLE else space.snap(rng.random((1000, space.dimension)))
+    for u in rng.permutation(spare):
+        if not _is_taken(u, taken):
+            return np.asarray(u)
+    return np.asarray(U[order[0]])
+
+
+def _is_taken(u: Array, taken: Array) -> bool:
+    return bool((np.abs(taken - u) < SAME).all(axis=1).any())

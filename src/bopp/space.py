@@ -1,0 +1,134 @@
+"""The search space: named parameters on one side, the unit cube on the other.
+
+    params   a dict, one value per name, in the user's units
+    u        a row of the cube: each parameter owns one column or a few, each in [0, 1]
+
+A point of the cube that some params encode to is *on the grid*; `snap` moves any point to the grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bopp.data import Array
+from bopp.errors import SpaceError
+from bopp.parameter import EXACT_LEVELS, Choice, Parameter
+
+Params = dict[str, Any]
+
+
+class Space:
+    """Named parameters, and the way between them and the unit cube."""
+
+    def __init__(self, parameters: Mapping[str, Parameter] | Space):
+        if isinstance(parameters, Space):
+            parameters = parameters.parameters
+        if not isinstance(parameters, Mapping):
+            raise SpaceError(f"wanted a dict of name to Float, Int or Choice, got {parameters!r}")
+        if not parameters:
+            raise SpaceError("wanted at least one parameter, got an empty space")
+        for name, parameter in parameters.items():
+            if not isinstance(name, str):
+                raise SpaceError(f"wanted parameter names that are strings, got {name!r}")
+            if not isinstance(parameter, Parameter):
+                raise SpaceError(f"{name!r}: wanted a Float, Int or Choice, got {parameter!r}")
+        self.parameters: dict[str, Parameter] = dict(parameters)
+
+    def __repr__(self) -> str:
+        return f"Space({self.parameters!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and self.parameters == other.parameters
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def dimension(self) -> int:
+        return sum(parameter.width for parameter in self.parameters.values())
+
+    @cached_property
+    def size(self) -> float:
+        """How many different params there are; infinite with a Float."""
+        return math.prod(parameter.levels for parameter in self.parameters.values())
+
+    @cached_property
+    def columns(self) -> dict[str, slice]:
+        """Which columns of the cube belong to which parameter."""
+        ends = np.cumsum([parameter.width for parameter in self.parameters.values()])
+        return {
+            name: slice(int(end) - parameter.width, int(end))
+            for (name, parameter), end in zip(self.parameters.items(), ends, strict=True)
+        }
+
+    def check(self, params: Mapping[str, Any]) -> Params:
+        """The params in their own types; an error names what does not fit."""
+        if not isinstance(params, Mapping):
+            raise SpaceError(f"wanted a dict of params, got {params!r}")
+        if params.keys() != self.parameters.keys():
+            raise SpaceError(f"wanted params {sorted(self.parameters)}, got {sorted(map(str, params))}")
+        checked = {}
+        for name, parameter in self.parameters.items():
+            try:
+                checked[name] = parameter.check(params[name])
+            except SpaceError as error:
+                raise SpaceError(f"{name!r}: {error}") from None
+        return checked
+
+    def encode(self, params: Mapping[str, Any]) -> Array:
+        """The row of the cube (d,) for `params`."""
+        checked = self.check(params)
+        rows = (parameter.encode(checked[name]) for name, parameter in self.parameters.items())
+        return np.array([u for row in rows for u in row])
+
+    def decode(self, u: Array) -> Params:
+        """The params at a row of the cube, or at the point of the grid nearest to it."""
+        return {
+            name: self.parameters[name].decode(u[columns].tolist()) for name, columns in self.columns.items()
+        }
+
+    def snap(self, U: Array) -> Array:
+        """The points of the grid nearest to the rows of U."""
+        if not self.discrete.any():
+            return U
+        parts = [self.parameters[name].snap(U[:, columns]) for name, columns in self.columns.items()]
+        return np.hstack(parts)
+
+    @cached_property
+    def discrete(self) -> npt.NDArray[np.bool_]:
+        """Columns whose values lie on a grid that a float can resolve."""
+        return self._mark(lambda parameter: parameter.levels <= EXACT_LEVELS)
+
+    @cached_property
+    def unordered(self) -> npt.NDArray[np.bool_]:
+        """Columns between whose values nothing lies: those of a Choice that is not ordered."""
+        return self._mark(lambda parameter: isinstance(parameter, Choice) and not parameter.ordered)
+
+    def moves(self, u: Array) -> Array:
+        """The points of the grid that differ from `u` in one discrete parameter, near ones for an Int."""
+        rows = []
+        for name, columns in self.columns.items():
+            parameter = self.parameters[name]
+            for value in parameter.near(parameter.decode(u[columns].tolist())):
+                row = u.copy()
+                row[columns] = parameter.encode(value)
+                rows.append(row)
+        return np.array(rows).reshape(-1, self.dimension)
+
+    def grid(self) -> Array:
+        """Every point of a space without Floats."""
+        values = [parameter.values() for parameter in self.parameters.values()]
+        rows = (dict(zip(self.parameters, row, strict=True)) for row in product(*values))
+        return np.array([self.encode(row) for row in rows])
+
+    def _mark(self, wanted: Callable[[Parameter], bool]) -> npt.NDArray[np.bool_]:
+        return np.repeat(
+            [wanted(parameter) for parameter in self.parameters.values()],
+            [parameter.width for parameter in self.parameters.values()],
+        )

@@ -1,0 +1,55 @@
+"""Trial: one evaluation, from the moment it is asked for; and what counts as a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from bopp.data import Array, Data, History
+from bopp.errors import TellError
+from bopp.space import Params
+
+Direction = Literal["minimize", "maximize"]
+State = Literal["asked", "done", "failed"]
+Origin = Literal["suggested", "queued", "observed"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation: params, and once it is told a value, or an error that says why there is none."""
+
+    number: int
+    params: Params
+    state: State = "asked"
+    value: float | None = None
+    error: str | None = None
+    origin: Origin = "suggested"
+    asked_at: datetime | None = None
+    told_at: datetime | None = None
+
+
+def history_of(trials: Sequence[Trial], X: Array, direction: Direction) -> History:
+    """The trials, at the rows of X, as the engine sees them: larger is better."""
+    states = np.array([trial.state for trial in trials])
+    sign = 1.0 if direction == "maximize" else -1.0
+    y = sign * np.array([trial.value for trial in trials if trial.state == "done"], dtype=float)
+    return History(Data(X[states == "done"], y), X[states == "asked"], X[states == "failed"])
+
+
+def number_of(value: Any) -> float:
+    """The float that a told value is; NaN where it is None or too large; anything else is refused."""
+    if value is None:
+        return math.nan
+    if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0:
+        raise TellError(f"wanted a number as value, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError) as error:
+        raise TellError(f"wanted a number as value, got {value!r}: {error}") from None
