@@ -9,7 +9,7 @@ BENCH = .venv-bench/bin
 .PHONY: run test test-slow lint format bench-speed bench-regret-small pictures clean
 
 run: .venv/examples
-	$(RUN)/python examples/tune_classifier.py
+	$(RUN)/python examples/tune_regression.py
 
 test: lint
 	$(RUN)/python -m pytest -n 2

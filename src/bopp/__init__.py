@@ -5,9 +5,9 @@ from bopp.data import Data
 from bopp.errors import BoppError
 from bopp.known import Known
 from bopp.optimizer import Optimizer, maximize, minimize
-from bopp.parameter import Choice, Float, Int
+from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.result import Result
-from bopp.space import Space
+from bopp.space import Params, Space
 from bopp.suggest import Recipe
 from bopp.trial import Trial
 
@@ -21,6 +21,8 @@ __all__ = [
     "Int",
     "Known",
     "Optimizer",
+    "Parameter",
+    "Params",
     "Recipe",
     "Result",
     "Space",

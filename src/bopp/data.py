@@ -10,7 +10,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Data:
     """n points `X` (n, d) with values `y` (n,), larger is better, and noises `noise` (n,).
 
@@ -19,16 +19,15 @@ class Data:
 
     X: Array
     y: Array
-    noise: npt.ArrayLike = 0.0
+    noise: Array
 
-    def __post_init__(self) -> None:
-        X = _frozen(self.X)
-        y = _frozen(self.y)
+    def __init__(self, X: npt.ArrayLike, y: npt.ArrayLike, noise: npt.ArrayLike = 0.0):
+        X, y = _frozen(X), _frozen(y)
         if X.ndim != 2 or y.shape != X.shape[:1]:
             raise ValueError(f"Data wants X (n, d) and y (n,), got {X.shape} and {y.shape}")
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", y)
-        object.__setattr__(self, "noise", _frozen(np.broadcast_to(self.noise, y.shape)))
+        object.__setattr__(self, "noise", _frozen(np.broadcast_to(noise, y.shape)))
 
     @staticmethod
     def empty(dimension: int) -> Data:
@@ -38,11 +37,11 @@ class Data:
         return len(self.y)
 
     def __add__(self, other: Data) -> Data:
-        noise = np.concatenate([np.asarray(self.noise), np.asarray(other.noise)])
+        noise = np.concatenate([self.noise, other.noise])
         return Data(np.vstack([self.X, other.X]), np.concatenate([self.y, other.y]), noise)
 
     def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Data:
-        return Data(self.X[rows], self.y[rows], np.asarray(self.noise)[rows])
+        return Data(self.X[rows], self.y[rows], self.noise[rows])
 
 
 @dataclass(frozen=True, eq=False)

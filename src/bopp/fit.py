@@ -22,7 +22,7 @@ Fit = Callable[[Data, Kernel, np.random.Generator], tuple[GP, ...]]
 
 LENGTHSCALES = (5e-3, 1e3)
 VARIANCES = (1e-3, 1e3)
-NOISES = (1e-6, 10.0)  # below 1e-6 of the spread of y, close points with equal values forge gradients
+NOISES = (1e-8, 10.0)
 COARSE = 100  # more points than this are first fitted by a quarter of them
 
 

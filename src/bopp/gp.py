@@ -19,6 +19,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 from bopp.data import Array, Data
 from bopp.kernels import Kernel, squared_distance
 
+BLOCK = 256  # rows at a time: what fits the cache goes twice as fast
 VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding leaves of k - v^T v where it is zero
 
 
@@ -74,7 +75,7 @@ class GP:
         return np.asarray((X - 0.5) / self.lengthscale)
 
     def _noisy(self, data: Data, K: Array) -> Array:
-        K.flat[:: len(data) + 1] += self.noise + np.asarray(data.noise)  # Eq. (1): K_t + sigma^2 I
+        K.flat[:: len(data) + 1] += self.noise + data.noise  # Eq. (1): K_t + sigma^2 I
         return K
 
 
@@ -89,9 +90,12 @@ class Posterior:
 
     def __call__(self, U: Array) -> tuple[Array, Array]:
         """Posterior mean and standard deviation (m,) at the rows of U."""
-        k, _ = self.gp.covariance(U, self.data.X)
-        v = _solve(self.L, k.T)
-        return np.asarray(self.whitened @ v), np.sqrt(self._variance(v))
+        mean, sd = np.empty(len(U)), np.empty(len(U))
+        for rows in (slice(i, i + BLOCK) for i in range(0, len(U), BLOCK)):
+            k, _ = self.gp.covariance(U[rows], self.data.X)
+            v = _solve(self.L, k.T)
+            mean[rows], sd[rows] = self.whitened @ v, np.sqrt(self._variance(v))
+        return mean, sd
 
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, sd (m,) and their gradients (m, d) at the rows of U."""

@@ -30,8 +30,17 @@ def convergence(result: Result, path: str | None = None) -> Figure:
     values = np.array([trial.value for trial in finished], dtype=float)
     running = np.minimum if result.direction == "minimize" else np.maximum
     figure, ((axes,),) = _figure(1, 1, (6.4, 4.0))
-    axes.scatter(numbers, values, s=18, color=DOTS, label="evaluation")
-    axes.step(numbers, running.accumulate(values), where="post", color=LINE, label="best so far")
+    best = running.accumulate(values)
+    low, high = _window(values, best)
+    shown = np.clip(values, low, high)
+    axes.scatter(numbers, shown, s=18, color=DOTS, label="evaluation", clip_on=False)
+    outside = shown != values
+    if outside.any():
+        where = "^" if result.direction == "minimize" else "v"
+        edge = np.array(numbers)[outside], shown[outside]
+        axes.scatter(*edge, s=40, marker=where, color=DOTS, label="beyond the picture", clip_on=False)
+    axes.step(numbers, best, where="post", color=LINE, label="best so far")
+    axes.set_ylim(low, high)
     failed = [trial.number + 1 for trial in result.trials if trial.state == "failed"]
     if failed:
         bottom = axes.get_xaxis_transform()
@@ -94,6 +103,14 @@ def _draw_slice(
         seen = [trial.params[name] for trial in finished]
     axes.scatter(seen, [trial.value or 0.0 for trial in finished], s=12, color=DOTS, zorder=3)
     axes.set(xlabel=name, ylabel="value")
+
+
+def _window(values: Array, best: Array) -> tuple[float, float]:
+    """Limits that show the way of the best value and most of the others, not the worst outliers."""
+    middle = np.quantile(values, [0.1, 0.9])
+    low, high = min(best.min(), middle[0]), max(best.max(), middle[1])
+    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return float(low - margin), float(high + margin)
 
 
 def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:

@@ -25,6 +25,8 @@ from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.known import Known
 
+LEAST_NOISE = 1e-6  # of a copied value: with less, a copy close to its source forges a flat slope there
+
 Policy = Callable[[Known], Data]
 Valuation = Callable[[Known, Array], Array]
 
@@ -91,7 +93,8 @@ class Neighbours(_Adds):
         step = known.rng.uniform(-tau_t, tau_t, (l_t, d))
         if self.shape == "corner":
             step = np.copysign(tau_t, step)
-        return Data(_reflect(source.X + step), source.y, source.noise)
+        noise = source.noise + max(0.0, LEAST_NOISE - known.posterior.gp.noise)
+        return Data(_reflect(source.X + step), source.y, noise)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Search: the point of the space where a score is largest.
 
-    search(score, space, taken, rng) -> u (d,), a point of the grid
+    search(score, space, history, rng) -> u (d,), a point of the grid
 
-`score.values(U)` gives (m,), `score.gradient(U)` the values and (m, d). `taken` holds the points of all
-trials: none of them is suggested again while the space has others.
+`score.values(U)` gives (m,), `score.gradient(U)` the values and (m, d). No point of the history is suggested
+again while the space has others.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import direct
 
-from bopp.data import Array
+from bopp.data import Array, History
+from bopp.errors import RecipeError
 from bopp.space import Space
 
 SAME = 1e-10  # points closer than this in every column are one point
 ARRIVED = 1e-6  # an ascent ends where its next step is shorter than this
 LONGEST_STEP = 0.3
+ANCHORS = 5  # best observed points that are searched around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
 
 
@@ -33,35 +35,51 @@ class Score(Protocol):
     def gradient(self, U: Array) -> tuple[Array, Array]: ...
 
 
-Search = Callable[[Score, Space, Array, np.random.Generator], Array]
+Search = Callable[[Score, Space, History, np.random.Generator], Array]
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """Multi-start gradient ascent, all starts as one batch.
+    """Multi-start gradient ascent, all starts as one batch; discrete parameters are changed in turn with it.
 
     Args:
         candidates: random points from which the starts are chosen.
-        starts: how many ascents.
+        local: points near the best observed ones, from which as many starts are chosen.
+        starts: how many ascents, in all.
         steps: how many steps of an ascent at most.
     """
 
     candidates: int = 1000
+    local: int = 250
     starts: int = 10
     steps: int = 50
 
-    def __call__(self, score: Score, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+    def __post_init__(self) -> None:
+        for name in ("candidates", "local", "starts", "steps"):
+            if getattr(self, name) < 1:
+                raise RecipeError(f"Gradients: {name} must be at least 1, got {getattr(self, name)!r}")
+
+    def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
             U = space.grid()
-            return best_fresh(U, score.values(U), space, taken, rng)
-        U = space.snap(rng.random((self.candidates, space.dimension)))
+            return best_fresh(U, score.values(U), space, history.X, rng)
+        U = space.snap(np.vstack([rng.random((self.candidates, space.dimension)), self._near(history, rng)]))
         values = score.values(U)
-        first = np.argsort(-values)[: self.starts]
-        tops, top_values = ascend(score, U[first], ~space.unordered, self.steps)
+        half = -(-self.starts // 2)
+        wide, local = np.argsort(-values[: self.candidates]), np.argsort(-values[self.candidates :])
+        starts = U[np.concatenate([wide[:half], self.candidates + local[:half]])]
+        tops, top_values = ascend(score, starts, ~space.unordered, self.steps)
         if space.discrete.any():
-            tops = np.vstack([space.snap(tops), U[first]])
-            tops, top_values = _alternate(score, tops, space, self.steps)
-        return best_fresh(np.vstack([tops, U]), np.concatenate([top_values, values]), space, taken, rng)
+            tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
+        everything = np.vstack([tops, U]), np.concatenate([top_values, values])
+        return best_fresh(*everything, space, history.X, rng)
+
+    def _near(self, history: History, rng: np.random.Generator) -> Array:
+        """Points around the best observed ones, at distances of every order: narrow peaks are there."""
+        best = history.data.X[np.argsort(-history.data.y)[:ANCHORS]]
+        anchors = best[rng.integers(len(best), size=self.local)]
+        distance = 10.0 ** rng.uniform(-4.0, -0.5, (self.local, 1))
+        return np.clip(anchors + distance * rng.standard_normal(anchors.shape), 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -70,14 +88,18 @@ class Direct:
 
     evaluations: int = 1000
 
-    def __call__(self, score: Score, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+    def __post_init__(self) -> None:
+        if self.evaluations < 1:
+            raise RecipeError(f"Direct: evaluations must be at least 1, got {self.evaluations!r}")
+
+    def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         def loss(u: Array) -> float:
             return -float(score.values(space.snap(u[None, :]))[0])
 
         bounds = [(0.0, 1.0)] * space.dimension
         found = direct(loss, bounds, maxfun=self.evaluations, maxiter=10**6, locally_biased=False)
         U = space.snap(np.clip(found.x, 0.0, 1.0)[None, :])
-        return best_fresh(U, score.values(U), space, taken, rng)
+        return best_fresh(U, score.values(U), space, history.X, rng)
 
 
 def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> tuple[Array, Array]:

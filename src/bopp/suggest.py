@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import logsumexp
 
 from bopp import acquisition as acquisitions
 from bopp import outcome as outcomes
@@ -92,7 +91,7 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
         pseudo = recipe.pseudo(known)  # line 3: generate pseudo-points
         beliefs.append(replace(known, posterior=posterior.condition(pseudo)))  # line 4: re-compute
     promise = Promise(recipe.acquisition, tuple(beliefs))
-    return recipe.search(promise, space, history.X, search_rng)  # line 5: argmax; pseudo-points end here
+    return recipe.search(promise, space, history, search_rng)  # line 5: argmax; pseudo-points end here
 
 
 def believe(history: History, recipe: Recipe, key: tuple[int, int]) -> tuple[Scale, list[Posterior]]:
@@ -132,6 +131,6 @@ class Promise:
     def _weights(self, rows: Array) -> tuple[Array, Array]:
         """The average of the models' scores (s, m), and what each contributes to its gradient."""
         if self.acquisition is acquisitions.log_ei:  # the improvement is averaged, not its logarithm
-            score = logsumexp(rows, axis=0) - math.log(len(rows))
+            score = np.logaddexp.reduce(rows, axis=0) - math.log(len(rows))
             return score, np.exp(rows - score) / len(rows)
         return rows.mean(axis=0), np.full_like(rows, 1.0 / len(rows))

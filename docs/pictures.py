@@ -1,0 +1,75 @@
+"""Draw the pictures of the README: `make pictures`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import bopp
+from bopp.data import Array, History
+from bopp.known import Known
+from bopp.pseudo import Failed, Pending, none
+from bopp.suggest import Promise, believe, suggest
+
+PICTURES = Path(__file__).parent / "pictures"
+SPACE = bopp.Space({"x": bopp.Float(0, 1)})
+PENDING, CRASHED = 0.29, 0.68
+LINE = np.linspace(0.0, 1.0, 401)[:, None]
+
+
+def objective(x: Array) -> Array:
+    """A function with two hills, to be maximised."""
+    return np.asarray(np.sin(9.0 * x - 1.0) + 1.1 * x)
+
+
+def history() -> History:
+    """Six evaluations, one run that is still pending, one that crashed."""
+    x = np.array([0.02, 0.20, 0.42, 0.55, 0.78])
+    return History(bopp.Data(x[:, None], objective(x)), np.array([[PENDING]]), np.array([[CRASHED]]))
+
+
+def draw(axes: Axes, recipe: bopp.Recipe, title: str) -> None:
+    seen = history()
+    scale, (posterior,) = believe(seen, recipe, (0, 0))
+    known = Known(posterior.data, posterior, seen.pending, seen.failed, 1, np.random.default_rng(0))
+    points = recipe.pseudo(known)
+    belief = replace(known, posterior=posterior.condition(points))
+    mean, sd = belief.posterior(LINE)
+    middle, low, high = (scale.inverse(z) for z in (mean, mean - 2 * sd, mean + 2 * sd))
+    axes.fill_between(LINE[:, 0], low, high, color="#d9e2ec", lw=0, label="model, 2 sd")
+    axes.plot(LINE, middle, color="#486581", label="model, mean")
+    axes.plot(LINE, objective(LINE), color="black", lw=0.8, ls=":", label="truth")
+    axes.scatter(seen.data.X, seen.data.y, color="black", zorder=3, label="evaluated")
+    if len(points):
+        axes.scatter(
+            points.X, scale.inverse(points.y), marker="D", color="#b3364a", zorder=3, label="pseudo-point"
+        )
+    for x, word in ((PENDING, "pending"), (CRASHED, "crashed")):
+        axes.axvline(x, color="#b3364a", lw=0.8, ls="--")
+        axes.text(x - 0.01, -2.2, word, color="#b3364a", fontsize=8, ha="right")
+    score = np.exp(Promise(recipe.acquisition, (belief,)).values(LINE))
+    axes.fill_between(LINE[:, 0], -4.6, -4.6 + score / score.max(), color="#9fb3c8", lw=0, label="promise")
+    chosen = float(suggest(SPACE, recipe, seen, (0, len(seen)))[0])
+    axes.annotate(
+        "next", (chosen, -3.55), (chosen + 0.03, -2.8), ha="center", arrowprops={"arrowstyle": "->"}
+    )
+    axes.set(title=title, ylim=(-4.6, 3.2), xlim=(0, 1), xlabel="setting", yticks=[])
+
+
+def main() -> None:
+    figure = Figure((9.0, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2, sharey=True)
+    blind = replace(bopp.Recipe.default(), pseudo=none)
+    draw(left, blind, "Without pseudo-points: repeats what is pending")
+    draw(right, replace(blind, pseudo=Pending() + Failed()), "With pseudo-points: goes where nobody is")
+    right.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
+    PICTURES.mkdir(exist_ok=True)
+    figure.savefig(PICTURES / "pseudo-points.png", dpi=130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The code in README and guide runs as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/guide.md"])
+def test_the_code_of_a_document_runs(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    for block in blocks(document):
+        exec(block, scope)
+    assert len(blocks(document)) > 1
+    assert "layers" in capsys.readouterr().out  # the best params were printed
+
+
+def test_the_readme_shows_a_session_and_a_picture_in_forty_lines() -> None:
+    head = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
+    session = blocks("README.md")[0]
+    assert session.rstrip() in head
+    assert len([line for line in session.splitlines() if line.strip()]) <= 10
+    picture = re.search(r"!\[[^\]]*\]\(([^)]+)\)", head)
+    assert picture
+    assert (ROOT / picture[1]).stat().st_size > 10_000
+
+
+def test_the_example_of_make_run_finds_a_good_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import tune_regression
+
+    tune_regression.main()
+    found = re.search(r"best error: ([\d.]+)", capsys.readouterr().out)
+    assert found
+    assert float(found[1]) < 55.0
+    assert (tmp_path / "convergence.png").stat().st_size > 10_000
