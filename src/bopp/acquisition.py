@@ -53,8 +53,11 @@ class UCB:
     beta: float | Callable[[int, int], float] = 4.0
 
     def __post_init__(self) -> None:
-        if not callable(self.beta) and not 0.0 <= self.beta < math.inf:
-            raise RecipeError(f"UCB: beta must be a finite number >= 0, got {self.beta!r}")
+        if callable(self.beta) or (isinstance(self.beta, int | float) and 0.0 <= self.beta < math.inf):
+            return
+        raise RecipeError(
+            f"UCB: beta must be a finite number >= 0 or a function of t and d, got {self.beta!r}"
+        )
 
     def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
         beta = self.beta(known.t, known.dimension) if callable(self.beta) else self.beta
@@ -78,6 +81,10 @@ class MES:
     """Max-value entropy search: what a value would tell about the maximum (Wang, Jegelka 2017)."""
 
     samples: int = 16
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.samples, int) or self.samples < 1:
+            raise RecipeError(f"MES: samples must be an integer >= 1, got {self.samples!r}")
 
     def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
         g = (known.maximum.quantiles(self.samples)[:, None] - mean) / sd

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, Self
+
+import numpy as np
 
 from bopp.errors import RecipeError, TellError
 from bopp.space import Params
@@ -44,9 +48,9 @@ def evaluator(objective: Objective, workers: int, timeout: float | None) -> Eval
     """Processes where there are several workers or a time-out to keep, otherwise this one."""
     if not callable(objective):
         raise RecipeError(f"objective must be a function of a dict of params, got {objective!r}")
-    if not isinstance(workers, int) or workers < 1:
+    if not isinstance(workers, int | np.integer) or workers < 1:
         raise RecipeError(f"workers must be an integer >= 1, got {workers!r}")
-    if timeout is not None and not timeout > 0:
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
         raise RecipeError(f"trial_timeout must be above 0 seconds, got {timeout!r}")
     if workers == 1 and timeout is None:
         return Here(objective)
@@ -59,7 +63,7 @@ def evaluate(objective: Objective, params: Params) -> tuple[float, str | None]:
         return number_of(objective(dict(params))), None
     except TellError as error:
         return math.nan, f"objective: {error}"
-    except Exception as error:  # whatever the user's code raises is a failed trial
+    except (Exception, SystemExit) as error:  # whatever the user's code raises is a failed trial
         return math.nan, f"{type(error).__name__}: {error}"
 
 
@@ -110,7 +114,6 @@ class Processes:
     def submit(self, trial: Trial) -> None:
         answer, question = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.Process(target=_child, args=(question, self._objective, trial.params))
-        process.daemon = True
         try:
             process.start()
         except (AttributeError, TypeError, ImportError, OSError) as error:
@@ -119,7 +122,7 @@ class Processes:
         self._runs.append(_Run(trial, process, answer, time.monotonic() + self._timeout))
 
     def wait(self, deadline: float) -> list[Ended]:
-        until = min(deadline, *(run.deadline for run in self._runs))
+        until = min([deadline, *(run.deadline for run in self._runs)])
         patience = None if until == math.inf else max(0.0, until - time.monotonic())
         ready = wait([run.answer for run in self._runs], patience)
         now = time.monotonic()
@@ -149,10 +152,16 @@ class Processes:
 
 def _child(question: Connection, objective: Objective, params: Params) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its children
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)  # a group of its own, so that what the objective starts can be ended with it
     question.send(evaluate(objective, params))
 
 
 def _end(run: _Run) -> None:
+    """End the process and whatever it started."""
+    if hasattr(os, "killpg") and run.process.pid is not None:
+        with suppress(ProcessLookupError, PermissionError):  # not a group yet, or gone already
+            os.killpg(run.process.pid, signal.SIGKILL)
     run.process.kill()
     run.process.join()
     run.answer.close()

@@ -127,6 +127,13 @@ class SliceSampling(MAP):
     burn_in: int = 10
     thinning: int = 2
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("samples", 1), ("burn_in", 0), ("thinning", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise RecipeError(f"SliceSampling: {name} must be an integer >= {least}, got {value!r}")
+
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
         part = _thinned(data, self.largest)
         theta = self._climb(data, kernel)

@@ -46,6 +46,8 @@ class Optimizer:
             raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
         if not isinstance(seed, int | np.integer) or seed < 0:
             raise RecipeError(f"seed must be an integer >= 0, got {seed!r}")
+        if recipe is not None and not isinstance(recipe, Recipe):
+            raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.space = Space(space)
         self.direction: Direction = direction
         self.seed = int(seed)
@@ -79,7 +81,7 @@ class Optimizer:
         """The next trial to evaluate, or `count` of them to evaluate at once."""
         if count is None:
             return self._ask()
-        if not isinstance(count, int) or count < 1:
+        if not isinstance(count, int | np.integer) or count < 1:
             raise RecipeError(f"ask: count must be an integer >= 1, got {count!r}")
         return [self._ask() for _ in range(count)]
 
@@ -127,7 +129,8 @@ class Optimizer:
     def _own(self, trial: Trial) -> Trial:
         if not isinstance(trial, Trial):
             raise TellError(f"tell wants a trial that ask returned, got {trial!r}")
-        if trial.number >= len(self._trials) or self._trials[trial.number].params != trial.params:
+        known = 0 <= trial.number < len(self._trials)
+        if not known or self._trials[trial.number].params != trial.params:
             raise TellError(f"trial {trial.number} with params {trial.params} was not asked for here")
         return self._trials[trial.number]
 
@@ -136,12 +139,12 @@ class Optimizer:
             told = replace(trial, state="done", value=value, told_at=datetime.now(UTC))
         else:
             error = error or f"the value was {value}"
-            told = replace(trial, state="failed", error=error, told_at=datetime.now(UTC))
+            told = replace(trial, state="failed", value=None, error=error, told_at=datetime.now(UTC))
         if trial.state == "asked":
             self._trials[trial.number] = told
             return told
         if (trial.state, trial.value) != (told.state, told.value):
-            was, now = trial.value or trial.state, told.value or told.state
+            was, now = (one.state if one.value is None else one.value for one in (trial, told))
             raise TellError(f"trial {trial.number} was told {was!r} already, got {now!r}")
         return trial
 
@@ -180,7 +183,7 @@ def minimize(
         target: stop once a value is as good as this (None).
         time_limit: stop after so many seconds (None).
         trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
-        callback: called with the optimizer and each told trial; the run stops where it returns True (None).
+        callback: called with the optimizer and each told trial; what is true ends the run (None).
     """
     return _run("minimize", objective, space, budget, **options)
 
@@ -210,8 +213,13 @@ def _run(
     trial_timeout: float | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    if not isinstance(budget, int) or budget < 1:
+    if not isinstance(budget, int | np.integer) or budget < 1:
         raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
+    for name, value in (("target", target), ("time_limit", time_limit)):
+        if value is not None and not (isinstance(value, int | float) and value == value):
+            raise RecipeError(f"{name} must be a number or None, got {value!r}")
+    if callback is not None and not callable(callback):
+        raise RecipeError(f"callback must be a function or None, got {callback!r}")
     optimizer = Optimizer(space, direction, seed, recipe)
     for params in start:
         optimizer.enqueue(params)
@@ -229,7 +237,7 @@ def _run(
                 for trial, value, error in evaluation.wait(deadline):
                     told = optimizer.fail(trial, error) if error else optimizer.tell(trial, value)
                     show.told(optimizer.result)
-                    if callback is not None and callback(optimizer, told) is True:
+                    if callback is not None and callback(optimizer, told):
                         return optimizer.result
                     if target is not None and _reached(told, target, direction):
                         return optimizer.result

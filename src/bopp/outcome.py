@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bopp.data import Array
 
 CONSTANT = 1e-14  # a spread below this part of the largest |y| is rounding, not information
+LARGEST = 1e100
 POWERS = np.linspace(-1.0, 3.0, 41)
 
 
@@ -35,6 +36,13 @@ class Scale:
             z = yeo_johnson(z, self.power)
         return np.asarray((z - self.power_shift) / self.power_spread)
 
+    def noise(self, y: Array, variance: Array) -> Array:
+        """The variance in the model's unit of a noise that has this variance in the unit of y, at y."""
+        z = (np.asarray(y) / self.size - self.shift) / self.spread
+        exponent = np.where(z >= 0, self.power, 2.0 - self.power)
+        slope = (1.0 + np.abs(z)) ** (exponent - 1.0) / self.power_spread
+        return np.asarray((np.sqrt(variance) / self.size / self.spread * slope) ** 2)
+
     def inverse(self, z: Array) -> Array:
         """The values of the objective that the model's values stand for."""
         z = np.asarray(z) * self.power_spread + self.power_shift
@@ -47,8 +55,8 @@ Outcome = Callable[[Array], Scale]
 
 
 def raw(y: Array) -> Scale:
-    """The values as they are: the paper's reading."""
-    return Scale()
+    """The values as they are: the paper's reading. Only values whose squares would overflow are shrunk."""
+    return Scale(size=max(1.0, float(np.abs(y).max(initial=0.0)) / LARGEST))
 
 
 def standardised(y: Array) -> Scale:
@@ -64,7 +72,7 @@ def power(y: Array) -> Scale:
     """Standardised, then bent by the Yeo-Johnson power that makes y most like a Gaussian sample."""
     scale = standardised(y)
     z = scale(y)
-    if len(y) < 3 or z.max() == z.min():
+    if len(y) < 3 or z.std() < 0.5:  # 1, or 0 where y is constant
         return scale
     bent = yeo_johnson(z, POWERS[:, None])
     jacobian = (np.sign(z) * np.log1p(np.abs(z))).sum()

@@ -1,5 +1,6 @@
 """Parameters: a number or a choice on one side, columns of the unit cube on the other.
 
+gridded          whether the values can be told apart and tried one by one
 check(value)     the value in the parameter's own type, or an error that says what was wanted
 encode(value)    its columns, each in [0, 1]
 decode(columns)  the value at, or nearest to, the columns
@@ -21,7 +22,7 @@ from bopp.data import Array
 from bopp.errors import SpaceError
 
 EXACT_LEVELS = 2**50  # a column tells this many evenly spaced integers apart without fail
-EXACT_LOG_HIGH = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
+EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Float:
     @property
     def levels(self) -> float:
         return math.inf
+
+    @property
+    def gridded(self) -> bool:
+        return False
 
     def check(self, value: Any) -> float:
         number = _real("value", value)
@@ -94,6 +99,10 @@ class Int:
     def levels(self) -> int:
         return self.high - self.low + 1
 
+    @property
+    def gridded(self) -> bool:
+        return self._rest is None
+
     def check(self, value: Any) -> int:
         number = _whole("value", value)
         if not self.low <= number <= self.high:
@@ -114,9 +123,9 @@ class Int:
             return U  # finer than a float can tell: as good as continuous
         if not self.log:
             return _even(U, self.high - self.low)
-        ratio = math.log(self.high / self.low)
-        numbers = np.clip(np.rint(self.low * np.exp(U * ratio)), self.low, self.high)
-        return np.asarray(np.log(numbers / self.low) / ratio)
+        ratio = _log_ratio(self.high, self.low)
+        steps = np.clip(np.rint(self.low * np.expm1(U * ratio)), 0, self.high - self.low)
+        return np.asarray(np.log1p(steps / self.low) / ratio)
 
     def near(self, value: Any) -> Iterable[int]:
         if self._rest:
@@ -129,7 +138,9 @@ class Int:
         return range(self.low, self.high + 1)
 
     def _nearest(self, u: float) -> int:
-        if self.log:
+        if self.log and self.high < 2 * self.low:
+            number = self.low + round(self.low * math.expm1(u * _log_ratio(self.high, self.low)))
+        elif self.log:
             number = round(_from_unit(u, self.low, self.high, log=True))
         else:
             mantissa, scale = u.as_integer_ratio()
@@ -140,7 +151,7 @@ class Int:
     @cached_property
     def _rest(self) -> Int | None:
         """The range of `value - nearest(encode(value))` where that is not always zero."""
-        reach = self.high // EXACT_LOG_HIGH if self.log else (self.high - self.low) // EXACT_LEVELS
+        reach = (self.high - self.low) // (EXACT_LOG_LEVELS if self.log else EXACT_LEVELS)
         return Int(-reach, reach) if reach else None
 
 
@@ -176,11 +187,15 @@ class Choice:
     def levels(self) -> int:
         return len(self.options)
 
+    @property
+    def gridded(self) -> bool:
+        return True
+
     def check(self, value: Any) -> Any:
-        return self.options[self._find(value)]
+        return self.options[self.index(value)]
 
     def encode(self, value: Any) -> list[float]:
-        index = self._find(value)
+        index = self.index(value)
         if self._one_hot:
             return [float(i == index) for i in range(len(self.options))]
         return [index / max(len(self.options) - 1, 1)]
@@ -209,7 +224,8 @@ class Choice:
     def _index(self) -> dict[tuple[type, Hashable], int]:
         return {(type(option), option): i for i, option in enumerate(self.options)}  # 1 is not True
 
-    def _find(self, value: Any) -> int:
+    def index(self, value: Any) -> int:
+        """The place of an option in the list."""
         try:
             index = self._index.get((type(value), value))
             return self.options.index(value) if index is None else index
@@ -250,21 +266,28 @@ def _check_range(low: float, high: float, log: bool) -> None:
         raise SpaceError(f"log wants low above 0, got low={low!r}")
 
 
+def _log_ratio(value: float, low: float) -> float:
+    """log(value / low), exact also where the two are close or their quotient is not a float."""
+    return math.log1p((value - low) / low) if value < 2 * low else math.log(value) - math.log(low)
+
+
 def _to_unit(value: float, low: float, high: float, log: bool) -> float:
     if log:
-        u = (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
-    elif isinstance(value, int):
-        u = (value - low) / (high - low)  # whole numbers: rounded once, at any size
+        u = _log_ratio(value, low) / _log_ratio(high, low)
+    elif isinstance(value, int) or high - low < math.inf:
+        u = (value - low) / (high - low)  # of whole numbers, rounded once at any size
     else:
-        u = (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: high - low may be over the top
+        u = (value / 2 - low / 2) / (high / 2 - low / 2)
     return min(max(u, 0.0), 1.0)
 
 
 def _from_unit(u: float, low: float, high: float, log: bool) -> float:
     if u <= 0.0 or u >= 1.0:
         return low if u <= 0.0 else high
-    if log:
-        value = math.exp(min((1.0 - u) * math.log(low) + u * math.log(high), math.log(high)))
-    else:
+    if not log:
         value = (1.0 - u) * low + u * high
+    elif high < 2 * low:
+        value = low + low * math.expm1(u * _log_ratio(high, low))
+    else:
+        value = math.exp(min((1.0 - u) * math.log(low) + u * math.log(high), math.log(high)))
     return min(max(value, low), high)

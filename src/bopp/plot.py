@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ DOTS, LINE, BAND = "#8a9bb0", "#b3364a", "#e7b7be"
 WIDEST = 4  # slices side by side
 
 
-def convergence(result: Result, path: str | None = None) -> Figure:
+def convergence(result: Result, path: str | PathLike[str] | None = None) -> Figure:
     """The value of each finished trial, the best so far, and a mark where a trial failed."""
     finished = [trial for trial in result.trials if trial.value is not None]
     if not finished:
@@ -52,12 +53,16 @@ def convergence(result: Result, path: str | None = None) -> Figure:
     return _saved(figure, path)
 
 
-def slices(result: Result, names: Sequence[str] | None = None, path: str | None = None) -> Figure:
+def slices(
+    result: Result, names: Sequence[str] | None = None, path: str | PathLike[str] | None = None
+) -> Figure:
     """The model's mean and two standard deviations along each parameter, the others as in the best trial."""
     names = list(result.space.parameters) if names is None else list(names)
     unknown = [name for name in names if name not in result.space.parameters]
     if unknown or not names:
         raise SpaceError(f"wanted some of the parameters {list(result.space.parameters)}, got {names}")
+    if not any(trial.state == "done" for trial in result.trials):
+        raise NoResultError("a slice wants at least one finished trial")
     scale, posteriors = believe(result.history(), Recipe.default(), (0, 0))
     sign = 1.0 if result.direction == "maximize" else -1.0
     rows = -(-len(names) // WIDEST)
@@ -94,15 +99,16 @@ def _draw_slice(
     if isinstance(parameter, Choice):
         places = np.arange(len(values))
         axes.errorbar(places, middle, np.abs(np.array([middle - low, high - middle])), fmt="o", color=LINE)
-        axes.set_xticks(places, [str(value) for value in values])
-        seen = [parameter.options.index(trial.params[name]) for trial in finished]
+        axes.set_xticks(places, [_plain(str(value)) for value in values])
+        seen = [float(parameter.index(trial.params[name])) for trial in finished]
     else:
-        axes.fill_between(values, np.minimum(low, high), np.maximum(low, high), color=BAND, lw=0)
-        axes.plot(values, middle, color=LINE)
+        line = [float(value) for value in values]
+        axes.fill_between(line, np.minimum(low, high), np.maximum(low, high), color=BAND, lw=0)
+        axes.plot(line, middle, color=LINE)
         axes.set_xscale("log" if parameter.log else "linear")
-        seen = [trial.params[name] for trial in finished]
+        seen = [float(trial.params[name]) for trial in finished]
     axes.scatter(seen, [trial.value or 0.0 for trial in finished], s=12, color=DOTS, zorder=3)
-    axes.set(xlabel=name, ylabel="value")
+    axes.set(xlabel=_plain(name), ylabel="value")
 
 
 def _window(values: Array, best: Array) -> tuple[float, float]:
@@ -124,7 +130,11 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure,
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _saved(figure: Figure, path: str | None) -> Figure:
+def _plain(text: str) -> str:
+    return text.replace("$", r"\$")  # a dollar would start a formula
+
+
+def _saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure

@@ -39,7 +39,8 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
         TextColumn("{task.fields[pace]} s a suggestion"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    # no refreshing thread: processes are forked while the bar is up
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
         yield Bar(bar, budget)
 
 
@@ -70,7 +71,7 @@ class Bar:
             best = f"{result.best.value:.6g}"
         except NoResultError:
             best = "none yet"
-        self._bar.update(self._task, advance=1, best=best)
+        self._bar.update(self._task, advance=1, best=best, refresh=True)
 
     def interrupted(self) -> None:
         self._bar.console.print("Interrupted: returning what is there.")

@@ -23,9 +23,8 @@ import numpy as np
 
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
+from bopp.gp import GP
 from bopp.known import Known
-
-LEAST_NOISE = 1e-6  # of a copied value: with less, a copy close to its source forges a flat slope there
 
 Policy = Callable[[Known], Data]
 Valuation = Callable[[Known, Array], Array]
@@ -66,7 +65,9 @@ class Neighbours(_Adds):
         count: l_t as a function of t, in place of `per_point`.
         distance: tau_t as a function of t, in place of `tau0`.
 
-    A step that would leave the cube is reflected at its wall.
+    A step that would leave the cube goes the other way. A copied value has the noise of the model, as in the
+    paper; where the prior expects a larger difference over the distance, it has that: otherwise copies of
+    nearly noise-free values forge flat slopes, and the mean between them swings far beyond the data.
     """
 
     tau0: float = 0.001
@@ -76,12 +77,12 @@ class Neighbours(_Adds):
     distance: Callable[[int], float] | None = None
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.tau0 < np.inf:
+        if not isinstance(self.tau0, int | float) or not 0.0 <= self.tau0 < np.inf:
             raise RecipeError(f"Neighbours: tau0 must be a finite number >= 0, got {self.tau0!r}")
         if self.shape not in ("box", "corner"):
             raise RecipeError(f"Neighbours: shape must be 'box' or 'corner', got {self.shape!r}")
-        if self.per_point < 0:
-            raise RecipeError(f"Neighbours: per_point must be >= 0, got {self.per_point!r}")
+        if not isinstance(self.per_point, int) or self.per_point < 0:
+            raise RecipeError(f"Neighbours: per_point must be an integer >= 0, got {self.per_point!r}")
 
     def __call__(self, known: Known) -> Data:
         n, d = known.data.X.shape
@@ -93,8 +94,9 @@ class Neighbours(_Adds):
         step = known.rng.uniform(-tau_t, tau_t, (l_t, d))
         if self.shape == "corner":
             step = np.copysign(tau_t, step)
-        noise = source.noise + max(0.0, LEAST_NOISE - known.posterior.gp.noise)
-        return Data(_reflect(source.X + step), source.y, noise)
+        leaves = (source.X + step < 0.0) | (source.X + step > 1.0)
+        X = np.clip(source.X + np.where(leaves, -step, step), 0.0, 1.0)
+        return Data(X, source.y, source.noise + _doubt(known.posterior.gp, source.X, X))
 
 
 @dataclass(frozen=True)
@@ -132,18 +134,20 @@ class Failed(_Adds):
 VALUATIONS: dict[str, Valuation] = {
     "incumbent": lambda known, X: _same(X, known.posterior(known.data.X)[0].max()),
     "posterior": lambda known, X: known.posterior(X)[0],
-    "pessimistic": lambda known, X: np.subtract(*_mean_and_two_sd(known, X)),
+    "pessimistic": lambda known, X: _pessimistic(known, X),
     "best": lambda known, X: _same(X, known.data.y.max()),
     "worst": lambda known, X: _same(X, known.data.y.min()),
     "mean": lambda known, X: _same(X, known.data.y.mean()),
 }
 """Values for points that have none: the model's value of the incumbent, the model's mean at the point, that
-mean minus two standard deviations, and the best, worst and mean observed value."""
+mean minus two standard deviations but at most the median observed value, and the best, worst and mean
+observed value."""
 
 
-def _mean_and_two_sd(known: Known, X: Array) -> tuple[Array, Array]:
+def _pessimistic(known: Known, X: Array) -> Array:
+    """No better than the median, lest a model that is sure of itself tries the same failure for ever."""
     mean, sd = known.posterior(X)
-    return mean, 2.0 * sd
+    return np.minimum(mean - 2.0 * sd, np.median(known.data.y))
 
 
 def _same(X: Array, value: float) -> Array:
@@ -155,7 +159,7 @@ def _valuation(value: str | Valuation) -> Valuation:
 
 
 def _check_valuation(policy: str, value: str | Valuation) -> None:
-    if not callable(value) and value not in VALUATIONS:
+    if not callable(value) and value not in tuple(VALUATIONS):
         wanted = ", ".join(map(repr, VALUATIONS))
         raise RecipeError(f"{policy}: value must be one of {wanted} or a function, got {value!r}")
 
@@ -164,5 +168,7 @@ def _parts(policy: Any) -> tuple[Policy, ...]:
     return policy.policies if isinstance(policy, Sum) else (policy,)
 
 
-def _reflect(X: Array) -> Array:
-    return np.clip(np.where(X < 0.0, -X, np.where(X > 1.0, 2.0 - X, X)), 0.0, 1.0)
+def _doubt(gp: GP, A: Array, B: Array) -> Array:
+    """By how much the expected squared difference between f at A and at B exceeds the noise."""
+    r2 = np.sum(((A - B) / gp.lengthscale) ** 2, axis=1)
+    return np.asarray(np.maximum(0.0, 2.0 * gp.variance * (1.0 - gp.kernel(r2)[0]) - gp.noise))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from bopp.data import History
 from bopp.errors import BoppError, NoResultError
 from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Space
-from bopp.trial import Direction, Trial, history_of
+from bopp.trial import Direction, Origin, State, Trial, history_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,18 +71,22 @@ class Result:
             if document["format"] != FORMAT:
                 raise BoppError(f"wanted a result of format {FORMAT}, got {document['format']!r}")
             space = Space({name: _parameter(row) for name, row in document["space"].items()})
-            trials = tuple(_trial(row, space) for row in document["trials"])
-            return Result(space, document["direction"], trials)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-            raise BoppError(f"wanted the JSON text of a result, got {text[:60]!r}: {error}") from error
+            trials = tuple(_trial(row, number, space) for number, row in enumerate(document["trials"]))
+            return Result(space, _one_of(get_args(Direction), document["direction"]), trials)
+        except (LookupError, TypeError, AttributeError, RecursionError, ValueError) as error:
+            if isinstance(error, BoppError):
+                raise
+            raise BoppError(f"wanted the JSON text of a result, got {text[:60]!r}: {error!r}") from error
 
-    def plot_convergence(self, path: str | None = None) -> Figure:
+    def plot_convergence(self, path: str | PathLike[str] | None = None) -> Figure:
         """The values of the trials and the best so far; saved at `path` where one is given."""
         from bopp.plot import convergence
 
         return convergence(self, path)
 
-    def plot_slice(self, names: Sequence[str] | None = None, path: str | None = None) -> Figure:
+    def plot_slice(
+        self, names: Sequence[str] | None = None, path: str | PathLike[str] | None = None
+    ) -> Figure:
         """What the model believes along each parameter, through the best trial."""
         from bopp.plot import slices
 
@@ -96,7 +102,7 @@ class Result:
     def _written_value(self, name: str, value: Any) -> Any:
         parameter = self.space.parameters[name]
         if isinstance(parameter, Choice) and not _is_plain(value):
-            return {"option": parameter.options.index(value)}
+            return {"option": parameter.index(value)}
         return value
 
     def _reason(self) -> str:
@@ -134,17 +140,31 @@ def _read_option(option: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or (type(value) in (str, int, float, bool) and value == value)
+    return value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))
 
 
-def _trial(row: dict[str, Any], space: Space) -> Trial:
-    def time(name: str) -> datetime | None:
-        return row[name] and datetime.fromisoformat(row[name])
+def _one_of(words: tuple[Any, ...], word: Any) -> Any:
+    if word not in words:
+        raise BoppError(f"wanted one of {list(words)}, got {word!r}")
+    return word
 
-    params = {
-        name: space.parameters[name].options[value["option"]] if isinstance(value, dict) else value  # type: ignore[union-attr]
-        for name, value in row["params"].items()
-    }
-    return Trial(
-        **(row | {"params": space.check(params), "asked_at": time("asked_at"), "told_at": time("told_at")})
-    )
+
+def _trial(row: dict[str, Any], number: int, space: Space) -> Trial:
+    """The trial that a row describes, if it can be one."""
+    state, value, error = _one_of(get_args(State), row["state"]), row["value"], row["error"]
+    times = [
+        None if row[name] is None else datetime.fromisoformat(row[name]) for name in ("asked_at", "told_at")
+    ]
+    fits = type(value) is float and math.isfinite(value) if state == "done" else value is None
+    known = row.keys() == Trial.__dataclass_fields__.keys()
+    if not known or row["number"] != number or not fits or not isinstance(error, str | None):
+        raise BoppError(f"wanted trial {number} with a value if it is done, got {row!r}")
+    params = space.check({name: _read_value(space, name, value) for name, value in row["params"].items()})
+    return Trial(number, params, state, value, error, _one_of(get_args(Origin), row["origin"]), *times)
+
+
+def _read_value(space: Space, name: str, value: Any) -> Any:
+    parameter = space.parameters.get(name)
+    if not isinstance(parameter, Choice) or not isinstance(value, dict):
+        return value
+    return parameter.options[_one_of(tuple(range(len(parameter.options))), value["option"])]

@@ -20,7 +20,7 @@ from bopp.data import Array, History
 from bopp.errors import RecipeError
 from bopp.space import Space
 
-SAME = 1e-10  # points closer than this in every column are one point
+SAME = 1e-6  # Floats closer than this part of their range are one
 ARRIVED = 1e-6  # an ascent ends where its next step is shorter than this
 LONGEST_STEP = 0.3
 ANCHORS = 5  # best observed points that are searched around
@@ -93,13 +93,17 @@ class Direct:
             raise RecipeError(f"Direct: evaluations must be at least 1, got {self.evaluations!r}")
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
+        tried: list[Array] = []
+        values: list[float] = []
+
         def loss(u: Array) -> float:
-            return -float(score.values(space.snap(u[None, :]))[0])
+            tried.append(space.snap(u[None, :])[0])
+            values.append(float(score.values(tried[-1][None, :])[0]))
+            return -values[-1]
 
         bounds = [(0.0, 1.0)] * space.dimension
-        found = direct(loss, bounds, maxfun=self.evaluations, maxiter=10**6, locally_biased=False)
-        U = space.snap(np.clip(found.x, 0.0, 1.0)[None, :])
-        return best_fresh(U, score.values(U), space, history.X, rng)
+        direct(loss, bounds, maxfun=self.evaluations, maxiter=10**6, locally_biased=False)
+        return best_fresh(np.array(tried), np.array(values), space, history.X, rng)
 
 
 def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> tuple[Array, Array]:
@@ -110,8 +114,9 @@ def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> t
     """
     U = U.copy()
     value, slope = score.gradient(U)
-    scale = 0.1 / np.maximum(np.abs(slope).max(axis=1, initial=0.0), 1e-300)
-    H = scale[:, None, None] * np.eye(U.shape[1])
+    unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
+    value, slope = value / unit, slope / unit[:, None]
+    H = np.broadcast_to(0.1 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
     length = np.ones(len(U))
     for step in range(steps):
         blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
@@ -124,6 +129,7 @@ def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> t
             break
         s = move[going]
         new_value, new_slope = score.gradient(U[going] + s)
+        new_value, new_slope = new_value / unit[going], new_slope / unit[going, None]
         y = slope[going] - new_slope
         better = new_value > value[going] + 1e-4 * np.einsum("mi,mi->m", pull[going], s)
         length[going] = np.where(better, 1.0, 0.3 * length[going])
@@ -131,14 +137,14 @@ def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> t
         H[rows] = _bfgs(H[rows], s[better], y[better], first=step == 0)
         U[rows] += s[better]
         value[rows], slope[rows] = new_value[better], new_slope[better]
-    return U, value
+    return U, value * unit
 
 
 def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
     """The inverse Hessians after steps s that changed the slopes by -y; unchanged where not concave."""
     sy = np.einsum("mi,mi->m", s, y)
     yy = np.einsum("mi,mi->m", y, y)
-    convex = sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))
+    convex = (sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))) & (yy > 1e-300)
     sy = np.where(convex, sy, 1.0)
     if first:
         scaled = (sy / np.where(convex, yy, 1.0))[:, None, None] * np.eye(H.shape[1])
@@ -174,14 +180,18 @@ def best_fresh(U: Array, values: Array, space: Space, taken: Array, rng: np.rand
     """The best of the points that no trial has had; where all were had, another one while there is one."""
     order = np.argsort(-values, kind="stable")
     for u in U[order]:
-        if not _is_taken(u, taken):
-            return np.asarray(u)
-    spare = space.grid() if space.size < ENUMERABLE else space.snap(rng.random((1000, space.dimension)))
+        if (fresh := _fresh(u, space, taken)) is not None:
+            return fresh
+    scarce = space.size < ENUMERABLE + 2 * len(taken)
+    spare = space.grid() if scarce else rng.random((1000, space.dimension))
     for u in rng.permutation(spare):
-        if not _is_taken(u, taken):
-            return np.asarray(u)
+        if (fresh := _fresh(u, space, taken)) is not None:
+            return fresh
     return np.asarray(U[order[0]])
 
 
-def _is_taken(u: Array, taken: Array) -> bool:
-    return bool((np.abs(taken - u) < SAME).all(axis=1).any())
+def _fresh(u: Array, space: Space, taken: Array) -> Array | None:
+    """The point of the grid at u, unless a trial has had it."""
+    u = space.encode(space.decode(u))
+    tolerance = np.where(space.real, SAME, 0.0)
+    return None if (np.abs(taken - u) <= tolerance).all(axis=1).any() else u

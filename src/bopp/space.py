@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
-from bopp.parameter import EXACT_LEVELS, Choice, Parameter
+from bopp.parameter import Choice, Float, Parameter
 
 Params = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Space:
         return f"Space({self.parameters!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.parameters == other.parameters
+        return isinstance(other, Space) and list(self.parameters.items()) == list(other.parameters.items())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -56,7 +56,8 @@ class Space:
     @cached_property
     def size(self) -> float:
         """How many different params there are; infinite with a Float."""
-        return math.prod(parameter.levels for parameter in self.parameters.values())
+        levels = [parameter.levels for parameter in self.parameters.values()]
+        return math.inf if math.inf in levels else math.prod(levels)
 
     @cached_property
     def columns(self) -> dict[str, slice]:
@@ -71,8 +72,12 @@ class Space:
         """The params in their own types; an error names what does not fit."""
         if not isinstance(params, Mapping):
             raise SpaceError(f"wanted a dict of params, got {params!r}")
-        if params.keys() != self.parameters.keys():
-            raise SpaceError(f"wanted params {sorted(self.parameters)}, got {sorted(map(str, params))}")
+        missing = [name for name in self.parameters if name not in params]
+        unknown = [name for name in params if name not in self.parameters]
+        if missing or unknown:
+            raise SpaceError(
+                f"wanted the params {list(self.parameters)}: missing {missing}, unknown {unknown}"
+            )
         checked = {}
         for name, parameter in self.parameters.items():
             try:
@@ -101,9 +106,14 @@ class Space:
         return np.hstack(parts)
 
     @cached_property
+    def real(self) -> npt.NDArray[np.bool_]:
+        """Columns of a Float."""
+        return self._mark(lambda parameter: isinstance(parameter, Float))
+
+    @cached_property
     def discrete(self) -> npt.NDArray[np.bool_]:
         """Columns whose values lie on a grid that a float can resolve."""
-        return self._mark(lambda parameter: parameter.levels <= EXACT_LEVELS)
+        return self._mark(lambda parameter: parameter.gridded)
 
     @cached_property
     def unordered(self) -> npt.NDArray[np.bool_]:

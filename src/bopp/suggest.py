@@ -12,7 +12,7 @@ from bopp import acquisition as acquisitions
 from bopp import outcome as outcomes
 from bopp import pseudo as policies
 from bopp.acquisition import Acquisition, differentiated
-from bopp.data import Array, History
+from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.fit import MAP, Fit, MaximumLikelihood
 from bopp.gp import Posterior
@@ -88,7 +88,7 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
     beliefs = []
     for posterior in posteriors:
         known = Known(posterior.data, posterior, history.pending, history.failed, t, pseudo_rng)
-        pseudo = recipe.pseudo(known)  # line 3: generate pseudo-points
+        pseudo = _checked(recipe.pseudo(known), space.dimension)  # line 3: generate pseudo-points
         beliefs.append(replace(known, posterior=posterior.condition(pseudo)))  # line 4: re-compute
     promise = Promise(recipe.acquisition, tuple(beliefs))
     return recipe.search(promise, space, history, search_rng)  # line 5: argmax; pseudo-points end here
@@ -97,9 +97,19 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
 def believe(history: History, recipe: Recipe, key: tuple[int, int]) -> tuple[Scale, list[Posterior]]:
     """The models of the real data, fitted and conditioned on nothing else, and the scale of their values."""
     scale = recipe.outcome(history.data.y)
-    real = replace(history.data, y=scale(history.data.y))
+    X, y, noise = history.data.X, history.data.y, history.data.noise
+    real = Data(X, scale(y), scale.noise(y, noise))
     models = recipe.fit(real, recipe.kernel, np.random.default_rng([*key, 0]))
     return scale, [gp.condition(real) for gp in models]
+
+
+def _checked(pseudo: Data, dimension: int) -> Data:
+    """What a policy returned, if the model can take it."""
+    if not isinstance(pseudo, Data) or pseudo.X.shape[1] != dimension:
+        raise RecipeError(f"a policy must return Data with {dimension} columns, got {pseudo!r}")
+    if not (np.isfinite(pseudo.X).all() and np.isfinite(pseudo.y).all() and (pseudo.noise >= 0.0).all()):
+        raise RecipeError(f"a policy must return finite points and values and noises >= 0, got {pseudo!r}")
+    return pseudo
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,8 @@ def number_of(value: Any) -> float:
     """The float that a told value is; NaN where it is None or too large; anything else is refused."""
     if value is None:
         return math.nan
-    if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0:
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of NumPy's scalars and arrays
+    if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0 or kind not in "biuf":
         raise TellError(f"wanted a number as value, got {value!r}")
     try:
         return float(value)

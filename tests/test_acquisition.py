@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from bopp.acquisition import (
+    MES,
+    UCB,
+    Acquisition,
+    Scores,
+    differentiated,
+    ei,
+    est,
+    log_ei,
+    log_h,
+    paper_beta,
+    pi,
+    theorem_beta,
+)
+from bopp.data import Array
+from bopp.errors import RecipeError
+from bopp.known import Known
+from toys import known, smooth
+
+ALL: list[Callable[[Array, Array, Known], Scores]] = [
+    pi,
+    ei,
+    log_ei,
+    UCB(),
+    UCB(paper_beta),
+    MES(),
+    MES(3),
+    est,
+]
+EDGES = [-1.0, -30.0]  # where log_h changes its formula
+BESIDE_EDGES = [edge + sign * 10.0**power for edge in EDGES for sign in (-1, 1) for power in range(-15, 0)]
+Z = np.array([*-np.geomspace(1e6, 1e-6, 60), 0.0, *np.geomspace(1e-6, 1e6, 60), *EDGES, *BESIDE_EDGES])
+
+
+def toy() -> Known:
+    return known(smooth(8, 2, seed=1), t=3)
+
+
+def beliefs() -> tuple[Array, Array]:
+    """Means and sds around the best observed value, near and far."""
+    rng = np.random.default_rng(4)
+    return toy().best + rng.normal(-0.5, 1.0, 40), np.exp(rng.normal(-0.5, 0.7, 40))
+
+
+@pytest.mark.parametrize("acquisition", ALL)
+def test_derivatives_are_difference_quotients(acquisition: Callable[[Array, Array, Known], Scores]) -> None:
+    mean, sd = beliefs()
+    seen = toy()
+    score, by_mean, by_sd = acquisition(mean, sd, seen)
+
+    def value(mean: Array, sd: Array) -> Array:
+        return acquisition(mean, sd, seen)[0]
+
+    step = 1e-5
+    by_mean_wanted = (value(mean + step, sd) - value(mean - step, sd)) / (2 * step)
+    by_sd_wanted = (value(mean, sd + step) - value(mean, sd - step)) / (2 * step)
+    assert score.shape == by_mean.shape == by_sd.shape == mean.shape
+    np.testing.assert_allclose(by_mean, by_mean_wanted, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(by_sd, by_sd_wanted, rtol=1e-5, atol=1e-8)
+
+
+def test_pi_and_ei_are_the_papers_formulas() -> None:
+    mean, sd = beliefs()
+    z = (mean - toy().best) / sd
+    np.testing.assert_allclose(pi(mean, sd, toy())[0], norm.cdf(z), rtol=1e-12)
+    wanted = (mean - toy().best) * norm.cdf(z) + sd * norm.pdf(z)
+    np.testing.assert_allclose(ei(mean, sd, toy())[0], wanted, rtol=1e-9)
+
+
+def test_ei_is_the_exponential_of_log_ei() -> None:
+    mean, sd = beliefs()
+    np.testing.assert_allclose(ei(mean, sd, toy())[0], np.exp(log_ei(mean, sd, toy())[0]), rtol=1e-13)
+
+
+def exact_h(z: float) -> tuple[float, float]:
+    """log(phi(z) + z Phi(z)) and its derivative with fifty digits left after cancellation."""
+    with mpmath.workdps(100):
+        x = mpmath.mpf(z)
+        density = mpmath.exp(-x * x / 2) / mpmath.sqrt(2 * mpmath.pi)
+        below = mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+        h = density + x * below
+        return float(mpmath.log(h)), float(below / h)
+
+
+def test_log_h_is_exact_from_minus_a_million_to_a_million() -> None:
+    value, by_z = log_h(Z)
+    wanted = np.array([exact_h(float(z)) for z in Z])
+    # the logarithm passes through zero near z = 0.9, where only the absolute error means anything
+    np.testing.assert_allclose(value, wanted[:, 0], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(by_z, wanted[:, 1], rtol=2e-12)
+
+
+def test_log_ei_is_exact_where_the_improvement_underflows() -> None:
+    seen = toy()
+    for distance in (10.0, 1e3, 1e5):
+        mean, sd = np.array([seen.best - 0.5 * distance]), np.array([0.5])
+        score, by_mean, by_sd = log_ei(mean, sd, seen)
+        z = float((mean[0] - seen.best) / 0.5)
+        value, by_z = exact_h(z)
+        assert score[0] == pytest.approx(value + math.log(0.5), rel=1e-12)
+        assert by_mean[0] == pytest.approx(by_z / 0.5, rel=1e-11)
+        assert by_sd[0] == pytest.approx((1.0 - by_z * z) / 0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("beta", [0.0, 4.0, 7.3])
+def test_ucb_with_a_number_is_the_mean_plus_root_beta_sds(beta: float) -> None:
+    mean, sd = beliefs()
+    np.testing.assert_allclose(UCB(beta)(mean, sd, toy())[0], mean + math.sqrt(beta) * sd, rtol=1e-14)
+
+
+def test_ucb_gives_its_beta_the_iteration_and_the_dimension() -> None:
+    asked = []
+
+    def beta(t: int, d: int) -> float:
+        asked.append((t, d))
+        return 9.0
+
+    mean, sd = beliefs()
+    np.testing.assert_allclose(UCB(beta)(mean, sd, toy())[0], mean + 3.0 * sd, rtol=1e-14)
+    assert asked == [(3, 2)]
+
+
+@pytest.mark.parametrize("beta", [-1.0, -1e-9, math.nan, math.inf])
+def test_a_beta_out_of_range_is_named(beta: float) -> None:
+    with pytest.raises(RecipeError, match="beta") as caught:
+        UCB(beta)
+    assert repr(beta) in str(caught.value)
+
+
+@pytest.mark.parametrize("t", [1, 2, 17, 100])
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("delta", [0.1, 0.01])
+def test_betas_are_those_of_the_paper(t: int, d: int, delta: float) -> None:
+    assert paper_beta(t, d, delta) == pytest.approx(2 * math.log(t ** (d / 2 + 2) * math.pi**2 / (3 * delta)))
+    a, b, r = 1.5, 0.8, 2.0
+    confidence = 2 * math.log(2 * math.pi**2 * t**2 / (3 * delta))
+    fineness = 2 * d * math.log(t**2 * d * b * r * math.sqrt(math.log(4 * d * a / delta)))
+    assert theorem_beta(t, d, delta, a, b, r) == pytest.approx(confidence + fineness)
+
+
+def test_the_papers_delta_is_a_tenth() -> None:
+    assert paper_beta(7, 3) == paper_beta(7, 3, 0.1)
+    assert theorem_beta(7, 3) == theorem_beta(7, 3, 0.1, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("samples", [1, 5, 16])
+def test_mes_is_the_formula_of_wang_and_jegelka(samples: int) -> None:
+    mean, sd = beliefs()
+    g = (toy().maximum.quantiles(samples)[:, None] - mean) / sd
+    wanted = np.mean(g * norm.pdf(g) / (2 * norm.cdf(g)) - norm.logcdf(g), axis=0)
+    np.testing.assert_allclose(MES(samples)(mean, sd, toy())[0], wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_mes_is_the_entropy_that_knowing_the_maximum_takes_away() -> None:
+    mean, sd = beliefs()
+    score = MES(4)(mean, sd, toy())[0]
+    for m, s, got in zip(mean[:6], sd[:6], score[:6], strict=True):
+        left = np.mean([truncated_entropy(m, s, top) for top in toy().maximum.quantiles(4)])
+        assert got == pytest.approx(norm(m, s).entropy() - left, abs=1e-7)
+
+
+def truncated_entropy(mean: float, sd: float, top: float) -> float:
+    """The entropy of a normal variable known to lie below `top`, by quadrature."""
+    log_mass = norm.logcdf(top, mean, sd)
+
+    def surprise(value: float) -> float:
+        log_density = norm.logpdf(value, mean, sd) - log_mass
+        return float(-np.exp(log_density) * log_density)
+
+    low, high = mean - 12 * sd, min(top, mean + 12 * sd)
+    return float(quad(surprise, low, high, epsabs=1e-10, limit=200)[0])
+
+
+def test_est_is_largest_where_the_estimate_is_most_likely_reached() -> None:
+    mean, sd = beliefs()
+    chance = norm.sf(toy().maximum.expected, mean, sd)
+    assert np.argmax(est(mean, sd, toy())[0]) == np.argmax(chance)
+    np.testing.assert_allclose(norm.cdf(est(mean, sd, toy())[0]), chance, rtol=1e-10)
+
+
+def test_a_function_that_returns_the_score_alone_gets_derivatives() -> None:
+    def own(mean: Array, sd: Array, known: Known) -> Array:
+        return mean**2 * np.sqrt(sd) + known.best
+
+    mean, sd = beliefs()
+    score, by_mean, by_sd = differentiated(own, mean, sd, toy())
+    np.testing.assert_allclose(score, own(mean, sd, toy()))
+    np.testing.assert_allclose(by_mean, 2 * mean * np.sqrt(sd), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(by_sd, mean**2 / (2 * np.sqrt(sd)), rtol=1e-6, atol=1e-7)
+
+
+def test_derivatives_that_a_function_gives_are_taken_as_they_are() -> None:
+    mean, sd = beliefs()
+
+    def own(mean: Array, sd: Array, known: Known) -> Scores:
+        return mean, np.full_like(mean, 5.0), np.full_like(mean, 7.0)
+
+    acquisition: Acquisition = own
+    score, by_mean, by_sd = differentiated(acquisition, mean, sd, toy())
+    assert np.array_equal(score, mean)
+    assert set(by_mean) == {5.0}
+    assert set(by_sd) == {7.0}

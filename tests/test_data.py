@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bopp.data import Data, History
+
+
+def three() -> Data:
+    return Data(
+        np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]), np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.5, 0.1])
+    )
+
+
+def test_a_sum_has_the_rows_of_the_left_then_those_of_the_right() -> None:
+    left, right = three(), Data(np.array([[0.9, 0.8]]), np.array([-1.0]), 0.25)
+    both = left + right
+    assert both.X.tolist() == [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.9, 0.8]]
+    assert both.y.tolist() == [1.0, 2.0, 3.0, -1.0]
+    assert np.asarray(both.noise).tolist() == [0.0, 0.5, 0.1, 0.25]
+    assert len(left) == 3
+    assert len(both) == 4
+
+
+def test_empty_data_are_neutral_in_a_sum() -> None:
+    for both in (three() + Data.empty(2), Data.empty(2) + three()):
+        assert np.array_equal(both.X, three().X)
+        assert np.array_equal(both.y, three().y)
+        assert np.array_equal(np.asarray(both.noise), np.asarray(three().noise))
+
+
+def test_one_noise_is_given_to_every_point_and_none_is_zero() -> None:
+    X, y = np.zeros((2, 1)), np.zeros(2)
+    assert np.asarray(Data(X, y, 0.3).noise).tolist() == [0.3, 0.3]
+    assert np.asarray(Data(X, y).noise).tolist() == [0.0, 0.0]
+
+
+def test_rows_are_taken_by_slice_and_by_index_with_repeats() -> None:
+    assert three()[1:].y.tolist() == [2.0, 3.0]
+    rows = three()[np.array([2, 0, 2])]
+    assert rows.X.tolist() == [[0.5, 0.6], [0.1, 0.2], [0.5, 0.6]]
+    assert rows.y.tolist() == [3.0, 1.0, 3.0]
+    assert np.asarray(rows.noise).tolist() == [0.1, 0.0, 0.1]
+
+
+def test_data_cannot_be_changed_in_place() -> None:
+    data = three()
+    for array in (data.X, data.y, np.asarray(data.noise)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 9.0
+
+
+def test_the_arrays_that_were_given_stay_the_callers_own() -> None:
+    X, y, noise = np.zeros((2, 1)), np.zeros(2), np.zeros(2)
+    data = Data(X, y, noise)
+    X[0], y[0], noise[0] = 5.0, 5.0, 5.0
+    assert data.X[0, 0] == data.y[0] == np.asarray(data.noise)[0] == 0.0
+
+
+def test_whole_numbers_become_floats() -> None:
+    data = Data(np.array([[0, 1]]), np.array([2]))
+    assert data.X.dtype == data.y.dtype == np.float64
+
+
+@pytest.mark.parametrize(("X", "y"), [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
+def test_shapes_that_do_not_fit_are_named(X: tuple[int, ...], y: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="Data wants") as caught:
+        Data(np.zeros(X), np.zeros(y))
+    assert str(X) in str(caught.value)
+    assert str(y) in str(caught.value)
+
+
+def test_a_history_counts_and_stacks_all_trials() -> None:
+    history = History(three(), np.array([[0.7, 0.7]]), np.array([[0.8, 0.8], [0.9, 0.9]]))
+    assert len(history) == 6
+    assert np.array_equal(history.X, np.vstack([three().X, [[0.7, 0.7], [0.8, 0.8], [0.9, 0.9]]]))

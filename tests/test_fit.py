@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bopp.data import Array, Data
+from bopp.errors import RecipeError
+from bopp.fit import (
+    LENGTHSCALES,
+    MAP,
+    NOISES,
+    VARIANCES,
+    MaximumLikelihood,
+    Priors,
+    SliceSampling,
+    slice_step,
+)
+from bopp.gp import GP
+from bopp.kernels import Kernel, Matern52, SquaredExponential
+from toys import KERNELS, slope, smooth
+
+ALL_KERNELS: list[Kernel] = [*KERNELS, SquaredExponential(ard=False), Matern52(ard=False)]
+
+
+def drawn(gp: GP, n: int, d: int, seed: int) -> Data:
+    """Values at random points, drawn from the process itself with its noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    K = gp.covariance(X, X)[0] + gp.noise * np.eye(n)
+    return Data(X, np.linalg.cholesky(K) @ rng.normal(size=n))
+
+
+def noisy(n: int = 30, d: int = 2, seed: int = 0) -> Data:
+    data = smooth(n, d, seed)
+    return Data(data.X, data.y + 0.1 * np.random.default_rng(seed).normal(size=n))
+
+
+def fitted(fit: MAP, data: Data, kernel: Kernel, seed: int = 0) -> GP:
+    (gp,) = fit(data, kernel, np.random.default_rng(seed))
+    return gp
+
+
+def theta_of(gp: GP) -> Array:
+    return np.log([*gp.lengthscale, gp.variance, gp.noise])
+
+
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), MAP(variance=1.3), SliceSampling()])
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+def test_gradient_of_the_density_is_its_difference_quotient(fit: MAP, kernel: Kernel) -> None:
+    data = noisy()
+    theta = np.log([0.4, 0.9, 1.3, 0.02] if kernel.ard else [0.4, 1.3, 0.02])
+    gradient = fit.log_density(theta, data, kernel)[1]
+    wanted = slope(lambda theta: fit.log_density(theta, data, kernel)[0], theta)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_density_is_likelihood_times_lognormal_priors() -> None:
+    data, priors = noisy(), Priors()
+    theta = np.log([0.4, 0.9, 1.3, 0.02])
+    likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02).log_likelihood(data)
+    rows = [priors.lengthscale, priors.lengthscale, priors.variance, priors.noise]
+    log_prior = sum(-0.5 * ((t - row.mean) / row.sd) ** 2 for t, row in zip(theta, rows, strict=True))
+    assert MAP().log_density(theta, data, Matern52())[0] == pytest.approx(likelihood + log_prior, rel=1e-10)
+    assert MAP(None).log_density(theta, data, Matern52())[0] == pytest.approx(likelihood, rel=1e-10)
+
+
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood()])
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_fit_is_a_local_maximum(fit: MAP, kernel: Kernel, seed: int) -> None:
+    data = noisy(40, 2, seed)
+    theta = theta_of(fitted(fit, data, kernel))
+    bounds = [LENGTHSCALES] * (len(theta) - 2) + [VARIANCES, NOISES]
+    low, high = np.log(bounds).T
+    top = fit.log_density(theta, data, kernel)[0]
+    for axis in np.eye(len(theta)):
+        for step in (-0.3, 0.3):
+            moved = np.clip(theta + step * axis, low, high)
+            # 1e-3: what the tolerance of the climb may leave
+            assert fit.log_density(moved, data, kernel)[0] <= top + 1e-3
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_maximum_likelihood_recovers_the_hyperparameters_that_the_data_were_drawn_with(
+    kernel: Kernel, seed: int
+) -> None:
+    truth = GP(kernel, np.array([0.15, 0.5]), 1.0, 1e-2)
+    found = fitted(MaximumLikelihood(), drawn(truth, 90, 2, seed), kernel)
+    # 90 points determine a length-scale to some 20 %, the signal variance to a factor of about 2
+    assert np.abs(np.log(found.lengthscale / truth.lengthscale)).max() < math.log(1.8)
+    assert abs(math.log(found.variance / truth.variance)) < math.log(5.0)
+    assert abs(math.log(found.noise / truth.noise)) < math.log(2.0)
+
+
+def test_a_column_without_effect_gets_the_longer_lengthscale() -> None:
+    X = np.random.default_rng(0).random((40, 2))
+    gp = fitted(MAP(), Data(X, np.sin(9.0 * X[:, 1])), Matern52())
+    assert gp.lengthscale[0] > 3.0 * gp.lengthscale[1]
+
+
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+def test_ard_decides_how_many_lengthscales_there_are(kernel: Kernel) -> None:
+    assert len(fitted(MAP(), noisy(12, 3), kernel).lengthscale) == (3 if kernel.ard else 1)
+
+
+@pytest.mark.parametrize("fit", [MAP(variance=2.0, noise=1e-3), MaximumLikelihood(variance=2.0, noise=1e-3)])
+@pytest.mark.parametrize("n", [3, 30, 150])
+def test_fixed_values_stay_fixed(fit: MAP, n: int) -> None:
+    gp = fitted(fit, noisy(n), Matern52())
+    assert gp.variance == pytest.approx(2.0, rel=1e-12)
+    assert gp.noise == pytest.approx(1e-3, rel=1e-12)
+
+
+def test_a_fixed_noise_below_the_floor_is_kept() -> None:
+    assert fitted(MAP(noise=1e-9), noisy(), Matern52()).noise == pytest.approx(1e-9, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), SliceSampling(samples=2, burn_in=2)])
+def test_few_points_are_enough(kernel: Kernel, n: int, fit: MAP) -> None:
+    data = smooth(5, 2, seed=0)[:n]
+    for gp in fit(data, kernel, np.random.default_rng(0)):
+        assert np.all(np.isfinite(theta_of(gp)))
+        assert np.all(np.isfinite(gp.condition(data)(data.X)))
+
+
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood()])
+def test_values_that_are_all_zero_and_points_that_coincide_give_a_finite_fit(fit: MAP) -> None:
+    X = np.full((6, 2), 0.3)
+    for data in (Data(X, np.zeros(6)), Data(X, np.arange(6.0)), Data(noisy(6).X, np.zeros(6))):
+        assert np.all(np.isfinite(theta_of(fitted(fit, data, Matern52()))))
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A kernel that notes between how many points it was asked."""
+
+    sizes: list[int]
+    ard: bool = True
+
+    def __call__(self, r2: Array) -> tuple[Array, Array]:
+        self.sizes.append(len(r2))
+        return Matern52()(r2)
+
+
+@pytest.mark.parametrize("fit", [MAP(largest=20), SliceSampling(largest=20, samples=1, burn_in=1)])
+@pytest.mark.parametrize(("n", "most"), [(60, 20), (300, 20), (15, 15)])
+def test_no_more_than_the_largest_number_of_points_speak(fit: MAP, n: int, most: int) -> None:
+    kernel = Counting([])
+    fit(noisy(n), kernel, np.random.default_rng(0))
+    assert max(kernel.sizes) == most
+
+
+@pytest.mark.parametrize("n", [120, 250])
+def test_many_points_are_fitted_about_as_well_as_by_a_full_climb(n: int) -> None:
+    truth = GP(Matern52(), np.array([0.3, 0.8]), 1.0, 1e-2)
+    data = drawn(truth, n, 2, seed=5)
+    density = MAP().log_density(theta_of(fitted(MAP(), data, Matern52())), data, Matern52())[0]
+    # the truth is no maximum; a fit that falls short of it by more than a few units has stopped too early
+    assert density > MAP().log_density(theta_of(truth), data, Matern52())[0] - 3.0
+
+
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood()])
+def test_maxima_do_not_depend_on_randomness(fit: MAP) -> None:
+    first, second = (theta_of(fitted(fit, noisy(), Matern52(), seed)) for seed in (0, 1))
+    assert np.array_equal(first, second)
+
+
+def test_maximum_likelihood_has_no_priors() -> None:
+    assert MaximumLikelihood(variance=1.0, noise=1e-4, largest=50) == MAP(None, 1.0, 1e-4, 50)
+
+
+def correlation(chain: list[Array]) -> float:
+    return float(np.asarray(np.corrcoef(np.transpose(chain)))[0, 1])
+
+
+def test_slice_steps_reproduce_a_gaussian() -> None:
+    """Mean within 0.1 sd, sd within 10 %: over three standard errors of 4000 correlated draws."""
+    mean, sd = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    rng = np.random.default_rng(0)
+    theta, chain = mean.copy(), []
+    for _ in range(4000):
+        for axis in (0, 1):
+            theta = slice_step(lambda x: float(-0.5 * np.sum(((x - mean) / sd) ** 2)), theta, axis, rng)
+        chain.append(theta)
+    np.testing.assert_allclose((np.mean(chain, axis=0) - mean) / sd, 0.0, atol=0.1)
+    np.testing.assert_allclose(np.std(chain, axis=0) / sd, 1.0, atol=0.1)
+    assert abs(correlation(chain)) < 0.1
+
+
+def test_slice_steps_reproduce_a_correlation() -> None:
+    precision = np.linalg.inv([[1.0, 0.7], [0.7, 1.0]])
+    rng = np.random.default_rng(1)
+    theta, chain = np.zeros(2), []
+    for step in range(12000):
+        theta = slice_step(lambda x: float(-0.5 * x @ precision @ x), theta, step % 2, rng)
+        chain.append(theta)
+    assert correlation(chain[::2]) == pytest.approx(0.7, abs=0.06)
+
+
+def test_slice_steps_stay_inside_a_bounded_density() -> None:
+    rng = np.random.default_rng(2)
+    theta, chain = np.array([0.5]), []
+    for _ in range(3000):
+        theta = slice_step(lambda x: 0.0 if 0.0 <= x[0] <= 1.0 else -np.inf, theta, 0, rng, width=0.3)
+        chain.append(theta[0])
+    assert min(chain) >= 0.0
+    assert max(chain) <= 1.0
+    assert np.mean(chain) == pytest.approx(0.5, abs=0.04)
+    assert np.std(chain) == pytest.approx(math.sqrt(1 / 12), rel=0.06)
+
+
+def test_slice_steps_cross_a_gap_as_often_as_they_should() -> None:
+    """Two boxes of lengths 1 and 1/2 a step apart: a third of 4000 draws, within 0.05."""
+    rng = np.random.default_rng(3)
+    theta, beyond = np.array([0.5]), 0
+    for _ in range(4000):
+        theta = slice_step(
+            lambda x: 0.0 if 0.0 <= x[0] <= 1.0 or 1.5 <= x[0] <= 2.0 else -np.inf, theta, 0, rng
+        )
+        beyond += theta[0] > 1.0
+    assert beyond / 4000 == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_a_slice_step_moves_one_coordinate_and_not_its_argument() -> None:
+    theta = np.array([0.1, 0.2, 0.3])
+    moved = slice_step(lambda x: float(-0.5 * x @ x), theta, 1, np.random.default_rng(0))
+    assert theta.tolist() == [0.1, 0.2, 0.3]
+    assert (moved != theta).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("samples", [1, 6])
+def test_slice_sampling_draws_different_models(samples: int) -> None:
+    models = SliceSampling(samples=samples)(noisy(), Matern52(), np.random.default_rng(0))
+    assert len(models) == samples
+    assert len({tuple(theta_of(gp)) for gp in models}) == samples
+
+
+def test_sampled_hyperparameters_lie_around_the_most_probable_ones() -> None:
+    data = noisy(40)
+    top = MAP().log_density(theta_of(fitted(MAP(), data, Matern52())), data, Matern52())[0]
+    models = SliceSampling(samples=30)(data, Matern52(), np.random.default_rng(0))
+    below = np.array([top - MAP().log_density(theta_of(gp), data, Matern52())[0] for gp in models])
+    # were the density Gaussian, twice the difference would be chi-squared with 4 degrees: mean 4, sd 2.8
+    assert below.min() > -0.5
+    assert 2.0 * below.mean() == pytest.approx(4.0, abs=2.5)
+
+
+def test_sampled_lengthscales_have_the_mean_and_sd_of_their_density() -> None:
+    """One free hyper-parameter, whose density can be summed on a grid: within 0.25 sd and 30 %."""
+    data, kernel = noisy(10, 1), Matern52()
+    fit = SliceSampling(variance=1.0, noise=1e-2, samples=400, burn_in=10, thinning=2)
+    grid = np.linspace(math.log(LENGTHSCALES[0]), math.log(LENGTHSCALES[1]), 2000)
+    log_density = np.array(
+        [fit.log_density(np.array([t, 0.0, math.log(1e-2)]), data, kernel)[0] for t in grid]
+    )
+    weight = np.exp(log_density - log_density.max())
+    weight /= weight.sum()
+    mean = float(weight @ grid)
+    sd = math.sqrt(weight @ (grid - mean) ** 2)
+    sampled = [math.log(gp.lengthscale[0]) for gp in fit(data, kernel, np.random.default_rng(0))]
+    assert np.mean(sampled) == pytest.approx(mean, abs=0.25 * sd)
+    assert np.std(sampled) == pytest.approx(sd, rel=0.3)
+
+
+def test_slice_sampling_keeps_fixed_values_and_depends_on_the_seed_alone() -> None:
+    fit = SliceSampling(variance=2.0, noise=1e-3, samples=3)
+    first, again, other = (fit(noisy(), Matern52(), np.random.default_rng(seed)) for seed in (0, 0, 1))
+    for gp in first:
+        assert gp.variance == pytest.approx(2.0, rel=1e-12)
+        assert gp.noise == pytest.approx(1e-3, rel=1e-12)
+    assert [theta_of(gp).tolist() for gp in first] == [theta_of(gp).tolist() for gp in again]
+    assert [theta_of(gp).tolist() for gp in first] != [theta_of(gp).tolist() for gp in other]
+
+
+def test_slice_sampling_without_priors_and_of_many_points_works() -> None:
+    fit = SliceSampling(priors=None, samples=2, burn_in=1, thinning=1, largest=20)
+    models = fit(noisy(60), Matern52(), np.random.default_rng(0))
+    assert len(models) == 2
+    assert all(np.all(np.isfinite(theta_of(gp))) for gp in models)
+
+
+BAD: list[tuple[str, float]] = [
+    *product(("variance", "noise"), (0.0, -1.0, math.nan, math.inf)),
+    *product(("largest",), (0, -5)),
+]
+
+
+@pytest.mark.parametrize("fit", [MAP, MaximumLikelihood, SliceSampling])
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_a_setting_out_of_range_is_named(fit: Any, name: str, value: float) -> None:
+    with pytest.raises(RecipeError, match=name) as caught:
+        fit(**{name: value})
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "value"), [("samples", 0), ("thinning", 0), ("burn_in", -1)])
+def test_a_chain_of_no_length_is_named(name: str, value: int) -> None:
+    with pytest.raises(RecipeError, match=name) as caught:
+        SliceSampling(**{name: value})  # type: ignore[arg-type]
+    assert repr(value) in str(caught.value)
+
+
+def test_fits_are_values() -> None:
+    assert MAP() == MAP()
+    assert replace(MAP(), noise=0.1) != MAP()
+    assert hash(SliceSampling()) == hash(SliceSampling())

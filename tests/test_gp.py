@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+from bopp.data import Array, Data
+from bopp.gp import GP
+from bopp.kernels import Kernel, Matern52, SquaredExponential
+from bopp.pseudo import Neighbours
+from toys import KERNELS, known, slope, smooth
+
+ARD, ISOTROPIC = np.array([0.3, 0.7, 1.5]), np.array([0.5])
+MODELS = [
+    GP(SquaredExponential(), ARD, 1.7, 1e-2),
+    GP(SquaredExponential(ard=False), ISOTROPIC, 1.7, 1e-2),
+    GP(Matern52(), ARD, 1.7, 1e-2),
+    GP(Matern52(ard=False), ISOTROPIC, 1.7, 1e-2),
+]
+VARIED = np.random.default_rng(9).uniform(0.0, 0.5, 12)
+NOISES = [np.zeros(12), VARIED]
+
+
+def sample(noise: npt.ArrayLike = 0.0) -> Data:
+    data = smooth(12, 3, seed=3)
+    return Data(data.X, data.y, noise)
+
+
+def elsewhere(m: int = 9) -> Array:
+    return np.random.default_rng(5).random((m, 3))
+
+
+def reference_kernel(gp: GP) -> ConstantKernel:
+    """scikit-learn's kernel of the same covariance."""
+    scale = np.broadcast_to(gp.lengthscale, 3)
+    smoothness = RBF(scale) if isinstance(gp.kernel, SquaredExponential) else Matern(scale, nu=2.5)
+    return ConstantKernel(gp.variance) * smoothness
+
+
+@pytest.mark.parametrize("gp", MODELS)
+def test_covariance_is_that_of_scikit_learn(gp: GP) -> None:
+    A, B = elsewhere(), sample().X
+    np.testing.assert_allclose(gp.covariance(A, B)[0], reference_kernel(gp)(A, B), rtol=1e-10)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("gp", MODELS)
+def test_log_likelihood_is_the_density_of_a_multivariate_normal(gp: GP, noise: Array) -> None:
+    data = sample(noise)
+    K = reference_kernel(gp)(data.X) + np.diag(gp.noise + np.asarray(data.noise))
+    wanted = multivariate_normal(np.zeros(len(data)), K).logpdf(data.y)
+    assert gp.log_likelihood(data) == pytest.approx(wanted, rel=1e-10)
+    assert gp.log_likelihood_gradient(data)[0] == pytest.approx(wanted, rel=1e-10)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("gp", MODELS)
+def test_gradient_of_the_log_likelihood_is_its_difference_quotient(gp: GP, noise: Array) -> None:
+    data = sample(noise)
+
+    def at(theta: Array) -> float:
+        *_, variance, level = np.exp(theta)
+        return GP(gp.kernel, np.exp(theta[:-2]), float(variance), float(level)).log_likelihood(data)
+
+    theta = np.log([*gp.lengthscale, gp.variance, gp.noise])
+    gradient = gp.log_likelihood_gradient(data)[1]
+    assert gradient.shape == theta.shape
+    np.testing.assert_allclose(gradient, slope(at, theta), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("gp", MODELS)
+def test_posterior_is_that_of_scikit_learn(gp: GP, noise: Array) -> None:
+    data = sample(noise)
+    regressor = GaussianProcessRegressor(
+        reference_kernel(gp), alpha=gp.noise + np.asarray(data.noise), optimizer=None
+    )
+    wanted_mean, wanted_sd = regressor.fit(data.X, data.y).predict(elsewhere(), return_std=True)
+    mean, sd = gp.condition(data)(elsewhere())
+    np.testing.assert_allclose(mean, wanted_mean, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(sd, wanted_sd, rtol=1e-7)
+
+
+@pytest.mark.parametrize("gp", MODELS)
+def test_posterior_gradients_are_difference_quotients(gp: GP) -> None:
+    posterior = gp.condition(sample(VARIED))
+    U = elsewhere()
+    mean, sd, mean_slope, sd_slope = posterior.gradient(U)
+    np.testing.assert_allclose(mean, posterior(U)[0], rtol=1e-12)
+    np.testing.assert_allclose(sd, posterior(U)[1], rtol=1e-12)
+    for i, u in enumerate(U):
+        by_mean = slope(lambda v: float(posterior(v[None, :])[0][0]), u)
+        by_sd = slope(lambda v: float(posterior(v[None, :])[1][0]), u)
+        np.testing.assert_allclose(mean_slope[i], by_mean, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(sd_slope[i], by_sd, rtol=1e-5, atol=1e-7)
+
+
+def test_without_data_the_posterior_is_the_prior() -> None:
+    for gp in MODELS:
+        mean, sd = gp.condition(Data.empty(3))(elsewhere())
+        assert np.all(mean == 0.0)
+        np.testing.assert_allclose(sd, np.sqrt(gp.variance), rtol=1e-15)
+
+
+def test_at_noise_free_data_the_sd_is_almost_zero_and_real() -> None:
+    gp = GP(Matern52(), np.array([0.5]), 2.0, 1e-12)
+    mean, sd = gp.condition(sample())(sample().X)
+    np.testing.assert_allclose(mean, sample().y, atol=1e-6)
+    assert np.all((sd > 0.0) & (sd < 1e-5))
+
+
+def same_beliefs(gp: GP, blockwise: Data, *extras: Data) -> None:
+    """Conditioning on block after block gives what one factorisation of all of them gives, to 1e-8."""
+    posterior = gp.condition(blockwise)
+    everything = blockwise
+    for extra in extras:
+        posterior, everything = posterior.condition(extra), everything + extra
+    full = gp.condition(everything)
+    U = np.vstack([elsewhere(50), everything.X])
+    for got, wanted in zip(posterior.gradient(U), full.gradient(U), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-8)
+    for got, wanted in zip(posterior(U), full(U), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-8)
+    assert np.array_equal(posterior.data.X, everything.X)
+    assert np.array_equal(posterior.data.y, everything.y)
+
+
+@pytest.mark.parametrize("gp", MODELS)
+def test_block_update_equals_a_full_factorisation(gp: GP) -> None:
+    rng = np.random.default_rng(11)
+    extra = Data(rng.random((7, 3)), rng.normal(size=7))
+    noisy = Data(rng.random((4, 3)), rng.normal(size=4), rng.uniform(0.0, 2.0, 4))
+    same_beliefs(gp, sample(), extra)
+    same_beliefs(gp, sample(VARIED), noisy)
+    same_beliefs(gp, sample(VARIED), extra, noisy)
+    same_beliefs(gp, sample(), Data.empty(3))
+    same_beliefs(gp, sample(), extra, Data.empty(3), noisy)
+    same_beliefs(gp, Data.empty(3), extra)
+
+
+def test_block_update_leaves_the_first_posterior_as_it_was() -> None:
+    posterior = MODELS[0].condition(sample())
+    before = posterior.gradient(elsewhere())
+    posterior.condition(Data(elsewhere(), np.ones(9)))
+    for old, new in zip(before, posterior.gradient(elsewhere()), strict=True):
+        assert np.array_equal(old, new)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_lemma_1_variance_reduction_is_p_M_p(kernel: Kernel) -> None:
+    gp, data, X_new = GP(kernel, np.array([0.6, 0.8, 1.0]), 1.3, 1e-2), sample(), elsewhere(5)
+    U = np.random.default_rng(6).random((8, 3))
+    p, M = lemma_parts(gp, data, X_new, U)
+    before = gp.condition(data)
+    after = before.condition(Data(X_new, np.zeros(5)))
+    reduction = before(U)[1] ** 2 - after(U)[1] ** 2
+    np.testing.assert_allclose(reduction, np.einsum("im,ij,jm->m", p, M, p), rtol=1e-8, atol=1e-12)
+    assert np.all(reduction > 0.0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_lemma_3_difference_of_means_is_minus_p_M_times_difference_of_values(kernel: Kernel) -> None:
+    gp, data, X_new = GP(kernel, np.array([0.6, 0.8, 1.0]), 1.3, 1e-2), sample(), elsewhere(5)
+    U = np.random.default_rng(6).random((8, 3))
+    p, M = lemma_parts(gp, data, X_new, U)
+    copied, true = np.random.default_rng(7).normal(size=(2, 5))
+    posterior = gp.condition(data)
+    difference = posterior.condition(Data(X_new, copied))(U)[0] - posterior.condition(Data(X_new, true))(U)[0]
+    np.testing.assert_allclose(difference, -p.T @ M @ (copied - true), rtol=1e-8, atol=1e-10)
+
+
+def lemma_parts(gp: GP, data: Data, X_new: Array, U: Array) -> tuple[Array, Array]:
+    """p (l, m), a column for each row of U, and M (l, l) of the paper, by plain inverses."""
+    k = reference_kernel(gp)
+    A_inverse = np.linalg.inv(k(data.X) + gp.noise * np.eye(len(data)))
+    K_cross = k(data.X, X_new)
+    p = K_cross.T @ A_inverse @ k(data.X, U) - k(X_new, U)
+    M = np.linalg.inv(k(X_new) - K_cross.T @ A_inverse @ K_cross + gp.noise * np.eye(len(X_new)))
+    return p, M
+
+
+@pytest.mark.parametrize("gp", MODELS)
+def test_a_duplicate_of_every_observation_halves_the_noise(gp: GP) -> None:
+    data = sample()
+    halved = GP(gp.kernel, gp.lengthscale, gp.variance, gp.noise / 2).condition(data)
+    for posterior in (
+        gp.condition(data).condition(data),
+        gp.condition(data).condition(Neighbours(tau0=0.0)(known(data, gp))),
+    ):
+        U = elsewhere(40)
+        for got, wanted in zip(posterior(U), halved(U), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-9)

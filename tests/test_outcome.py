@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import skew, yeojohnson, yeojohnson_llf
+
+from bopp.data import Array
+from bopp.outcome import POWERS, Outcome, power, raw, standardised, yeo_johnson, yeo_johnson_inverse
+
+OUTCOMES: list[Outcome] = [raw, standardised, power]
+values = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6, width=32))
+
+
+def skewed(n: int = 60) -> Array:
+    return np.exp(np.random.default_rng(0).normal(size=n))
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1.0, 1e200])
+def test_model_values_have_mean_0_and_sd_1(outcome: Outcome, unit: float) -> None:
+    y = unit * skewed()
+    z = outcome(y)(y)
+    assert z.mean() == pytest.approx(0.0, abs=1e-12)
+    assert z.std() == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e200, 1e-300, 5e-324])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 100])
+def test_constant_values_become_zeros(outcome: Outcome, value: float, n: int) -> None:
+    y = np.full(n, value)
+    np.testing.assert_allclose(outcome(y)(y), 0.0, atol=1e-12)
+    np.testing.assert_allclose(outcome(y).inverse(np.zeros(n)), y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+def test_a_spread_that_is_rounding_is_no_information(outcome: Outcome) -> None:
+    y = 1000.0 + np.spacing(1000.0) * np.array([0, 1, 0, -1, 2, 0, 1, 0])
+    assert np.abs(outcome(y)(y)).max() < 1e-6
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+@pytest.mark.parametrize("exponent", [-300, -30, 30, 300])
+def test_a_unit_that_is_a_power_of_two_changes_no_bit(outcome: Outcome, exponent: int) -> None:
+    y = skewed() - 1.5
+    assert np.array_equal(outcome(np.ldexp(y, exponent))(np.ldexp(y, exponent)), outcome(y)(y))
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+def test_shift_and_unit_do_not_matter_beyond_rounding(outcome: Outcome) -> None:
+    y = skewed()
+    moved = 3.7 * y - 11.0
+    np.testing.assert_allclose(outcome(moved)(moved), outcome(y)(y), atol=1e-12)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+@settings(deadline=None)
+@given(y=values)
+def test_inverse_undoes_the_scale(outcome: Outcome, y: Array) -> None:
+    scale = outcome(y)
+    np.testing.assert_allclose(scale.inverse(scale(y)), y, rtol=0.0, atol=1e-9 * max(np.abs(y).max(), 1e-300))
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+@settings(deadline=None)
+@given(y=values, data=st.data())
+def test_a_larger_value_stays_larger(outcome: Outcome, y: Array, data: st.DataObject) -> None:
+    scale = outcome(y)
+    low, high = sorted(data.draw(st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=2)))
+    assert scale(np.array([low]))[0] <= scale(np.array([high]))[0]
+    order = np.argsort(y, kind="stable")
+    assert np.all(np.diff(scale(y)[order]) >= 0.0)
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+def test_values_apart_stay_apart(outcome: Outcome) -> None:
+    y = np.sort(skewed())
+    assert np.all(np.diff(outcome(y)(y)) > 0.0)
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+@settings(deadline=None)
+@given(y=values, unit=st.sampled_from([1e-290, 1e200, 1e300]))
+def test_model_values_are_finite_in_any_unit(outcome: Outcome, y: Array, unit: float) -> None:
+    scale = outcome(y * unit)
+    z = scale(y * unit)
+    assert np.all(np.isfinite(z))
+    assert np.abs(z).max() <= np.sqrt(len(y)) + 1e-6  # no further than a sample of sd 1 can reach
+    assert np.all(np.isfinite(scale.inverse(z * 0.99)))
+
+
+def test_raw_leaves_values_alone() -> None:
+    assert np.array_equal(raw(skewed())(skewed()), skewed())
+    assert np.array_equal(raw(skewed()).inverse(skewed()), skewed())
+
+
+@pytest.mark.parametrize("exponent", [-1.0, -0.3, 0.0, 0.5, 1.0, 1.7, 2.0, 3.0])
+def test_yeo_johnson_is_scipys(exponent: float) -> None:
+    z = np.linspace(-4.0, 4.0, 81)
+    np.testing.assert_allclose(yeo_johnson(z, exponent), yeojohnson(z, exponent), rtol=1e-11, atol=1e-14)
+
+
+@settings(deadline=None)
+@given(z=st.floats(-10.0, 10.0), exponent=st.floats(-1.0, 3.0).map(lambda power: round(power, 3)))
+def test_yeo_johnson_inverse_undoes_it(z: float, exponent: float) -> None:
+    bent = yeo_johnson(np.array([z]), exponent)
+    assert yeo_johnson_inverse(bent, exponent)[0] == pytest.approx(z, rel=1e-9, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(t=st.floats(-50.0, 50.0), exponent=st.sampled_from(POWERS.tolist()))
+def test_yeo_johnson_inverse_is_finite_beyond_a_bounded_image(t: float, exponent: float) -> None:
+    z = yeo_johnson_inverse(np.array([t]), exponent)[0]
+    assert np.isfinite(z)
+    assert z * t >= 0.0
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_power_lowers_the_skewness_of_a_skewed_sample(sign: float) -> None:
+    y = sign * skewed()
+    bent = power(y)(y)
+    assert abs(skew(y)) > 1.0
+    assert abs(skew(bent)) < 0.3 * abs(skew(y))
+
+
+def test_power_leaves_a_gaussian_sample_nearly_alone() -> None:
+    y = np.random.default_rng(1).normal(size=400)
+    np.testing.assert_allclose(power(y)(y), standardised(y)(y), atol=0.25)
+
+
+def test_power_is_the_likelihoods_choice() -> None:
+    """No other power has a larger profile likelihood (Yeo, Johnson 2000), here from scipy."""
+    y = skewed()
+    z = standardised(y)(y)
+    chosen = yeojohnson_llf(power(y).power, z)
+    assert all(chosen >= yeojohnson_llf(other, z) - 1e-9 for other in POWERS)

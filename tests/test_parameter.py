@@ -1,0 +1,391 @@
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bopp import Choice, Float, Int
+from bopp.errors import BoppError, SpaceError
+
+seeded = settings(derandomize=True, deadline=None, max_examples=60)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+positive = st.floats(min_value=5e-324, allow_infinity=False)
+unit = st.floats(0.0, 1.0)
+
+INTS = [
+    Int(0, 1),
+    Int(-3, 7),
+    Int(1, 10**6),
+    Int(0, 2**31),
+    Int(-(2**53) - 5, 2**53 + 5),
+    Int(2**53 - 5, 2**53 + 5),
+    Int(2**63 - 5, 2**63 + 5),
+    Int(-(2**63) - 5, -(2**63) + 5),
+    Int(2**70 - 5, 2**70 + 5),
+    Int(0, 2**50 - 1),
+    Int(0, 2**50),
+    Int(0, 2**70),
+    Int(-(10**40), 10**40),
+    Int(10**40, 10**40 + 10**20),
+    Int(-(10**300), 10**300),
+    Int(1, 2, log=True),
+    Int(1, 1000, log=True),
+    Int(3, 2**31, log=True),
+    Int(1, 2**40 - 1, log=True),
+    Int(1, 2**40, log=True),
+    Int(1, 2**63, log=True),
+    Int(2**52, 2**54, log=True),
+    Int(1, 10**300, log=True),
+    Int(10**30, 10**40, log=True),
+]
+
+
+def ordered_pair(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[float, float]]:
+    """Bounds of a range that holds some thousand floats at least."""
+    pairs = st.tuples(numbers, numbers).map(lambda pair: (min(pair), max(pair)))
+    return pairs.filter(lambda pair: pair[1] / 2 - pair[0] / 2 > 1e4 * math.ulp(max(map(abs, pair))))
+
+
+@seeded
+@given(ordered_pair(finite), st.data())
+@example((-1.7e308, 1.7e308), None)
+@example((0.0, 1.7e308), None)
+@example((1e308, 1.1e308), None)
+@example((-1e-320, 1e-320), None)
+def test_float_round_trip_is_true_to_a_few_ulp_of_the_range(
+    bounds: tuple[float, float], data: st.DataObject | None
+) -> None:
+    low, high = bounds
+    value = 0.7 * low + 0.3 * high if data is None else data.draw(st.floats(low, high))
+    back = Float(low, high).decode(Float(low, high).encode(value))
+    assert abs(back - value) <= 4 * math.ulp(max(abs(low), abs(high)))
+
+
+@seeded
+@given(ordered_pair(positive), st.data())
+@example((1e-320, 1e-310), None)
+@example((1e-150, 1e150), None)
+@example((5e-324, 1.7e308), None)
+def test_log_float_round_trip_is_true_to_a_few_ulp_of_the_logarithms(
+    bounds: tuple[float, float], data: st.DataObject | None
+) -> None:
+    low, high = bounds
+    value = math.sqrt(low) * math.sqrt(high) if data is None else data.draw(st.floats(low, high))
+    back = Float(low, high, log=True).decode(Float(low, high, log=True).encode(value))
+    factor = 8 * math.ulp(max(abs(math.log(low)), abs(math.log(high)), 1.0))
+    assert abs(back - value) <= factor * value + 2 * math.ulp(0.0)
+
+
+@seeded
+@given(ordered_pair(finite), st.booleans(), unit)
+def test_float_ends_are_exact_and_everything_between_is_inside(
+    bounds: tuple[float, float], log: bool, u: float
+) -> None:
+    low, high = bounds
+    parameter = Float(low, high, log=log and low > 0)
+    assert parameter.encode(low) == [0.0]
+    assert parameter.encode(high) == [1.0]
+    assert parameter.decode([0.0]) == low
+    assert parameter.decode([1.0]) == high
+    assert parameter.check(parameter.decode([u])) == parameter.decode([u])
+    assert 0.0 <= parameter.encode(parameter.decode([u]))[0] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("low", "log"), [(0.0, False), (1.0, True), (1e10, True), (1.7e308, False), (1.7e308, True)]
+)
+def test_two_neighbouring_floats_make_a_range_or_are_refused_in_words(low: float, log: bool) -> None:
+    """Fault 18."""
+    high = math.nextafter(low, math.inf)
+    refusal = None
+    try:
+        parameter = Float(low, high, log=log)
+        back = [parameter.decode(parameter.encode(end)) for end in (low, high)]
+    except SpaceError as error:
+        refusal = str(error)
+    assert repr(low) in refusal if refusal else back == [low, high]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [Float(-1.7e308, 1.7e308), Float(-1, 3), Float(1e-320, 1e-310, log=True), Float(1e-150, 1e150, log=True)],
+)
+def test_float_encoding_grows_with_the_value_from_end_to_end(parameter: Float) -> None:
+    values = [parameter.decode([u]) for u in np.linspace(0.0, 1.0, 201).tolist()]
+    assert values == sorted(set(values))
+    encoded = [parameter.encode(value)[0] for value in values]
+    # A denormal such as 1e-320 has three digits: the grid of such floats is as coarse as that.
+    np.testing.assert_allclose(
+        encoded, np.linspace(0.0, 1.0, 201), atol=3e-5 if parameter.low < 1e-300 else 1e-12
+    )
+
+
+def test_log_means_equal_factors() -> None:
+    assert Float(1e-6, 1.0, log=True).decode([0.5]) == pytest.approx(1e-3, rel=1e-12)
+    assert Float(1e-6, 1.0).decode([0.5]) == pytest.approx(0.5, rel=1e-5)
+    assert Int(1, 10**6, log=True).decode([0.5]) == 1000
+    assert Int(0, 10**6).decode([0.5]) == 500_000
+
+
+@pytest.mark.parametrize("parameter", INTS, ids=repr)
+@seeded
+@given(data=st.data())
+def test_int_round_trip_is_exact(parameter: Int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(parameter.low, parameter.high))
+    u = parameter.encode(value)
+    assert len(u) == parameter.width
+    assert all(0.0 <= column <= 1.0 for column in u)
+    assert parameter.decode(u) == value
+
+
+@pytest.mark.parametrize("parameter", INTS, ids=repr)
+@seeded
+@given(data=st.data())
+def test_int_decodes_anything_to_an_integer_of_its_range(parameter: Int, data: st.DataObject) -> None:
+    u = data.draw(st.lists(unit, min_size=parameter.width, max_size=parameter.width))
+    value = parameter.decode(u)
+    assert type(value) is int
+    assert parameter.check(value) == value
+
+
+@pytest.mark.parametrize("parameter", INTS, ids=repr)
+def test_int_ends_are_at_the_ends(parameter: Int) -> None:
+    for value, end in ((parameter.low, 0.0), (parameter.high, 1.0)):
+        assert parameter.encode(value)[0] == end
+        assert parameter.decode([end] + [0.5] * (parameter.width - 1)) == value
+
+
+@pytest.mark.parametrize("centre", [2**53, 2**63, 2**70, 10**40])
+@pytest.mark.parametrize("log", [False, True])
+def test_every_integer_of_a_narrow_range_far_out_is_reached(centre: int, log: bool) -> None:
+    """Fault 17."""
+    parameter = Int(centre - 5, centre + 5, log=log)
+    values = list(range(parameter.low, parameter.high + 1))
+    assert [parameter.decode(parameter.encode(value)) for value in values] == values
+    if parameter.width == 1:
+        assert [parameter.decode([step / 10]) for step in range(11)] == values
+
+
+@pytest.mark.parametrize("centre", [2**53, 2**63, 2**70 - 6])
+@pytest.mark.parametrize(
+    "parameter", [Int(0, 2**70), Int(-(10**40), 10**40), Int(1, 2**71, log=True)], ids=repr
+)
+def test_every_integer_around_a_power_of_two_is_reached_in_a_huge_range(parameter: Int, centre: int) -> None:
+    values = list(range(centre - 5, centre + 6))
+    assert [parameter.decode(parameter.encode(value)) for value in values] == values
+
+
+def test_whole_ints_split_the_cube_evenly() -> None:
+    u = (np.arange(9000) + 0.5) / 9000
+    counts = np.bincount([Int(0, 9).decode([column]) for column in u.tolist()])
+    np.testing.assert_array_equal(counts, [500] + [1000] * 8 + [500])
+
+
+@pytest.mark.parametrize(
+    "parameter", [Int(-3, 7), Int(1, 1000, log=True), Int(2**53 - 5, 2**53 + 5)], ids=repr
+)
+def test_near_integers_are_others_of_the_range_and_close_ones_are_among_them(parameter: Int) -> None:
+    for value in (parameter.low, parameter.low + 2, parameter.high):
+        near = list(parameter.near(value))
+        assert len(set(near)) == len(near)
+        assert value not in near
+        assert all(parameter.check(other) == other for other in near)
+        assert {value - 1, value + 1} & set(parameter.values()) <= set(near)
+
+
+def test_int_lists_its_values() -> None:
+    assert list(Int(-1, 2).values()) == [-1, 0, 1, 2]
+    assert Int(-1, 2).levels == 4
+    assert Int(0, 2**70).levels == 2**70 + 1
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.float32(3), np.uint8(3)])
+def test_whole_numbers_of_any_type_are_an_int(value: Any) -> None:
+    assert Int(0, 5).check(value) == 3
+    assert type(Int(0, 5).check(value)) is int
+    assert Float(0, 5).check(value) == 3.0
+    assert type(Float(0, 5).check(value)) is float
+
+
+plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary())
+options = st.lists(
+    st.one_of(plain, st.tuples(plain, plain)),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda option: (type(option), option),
+)
+
+
+@seeded
+@given(options, st.booleans(), st.data())
+def test_choice_round_trip_gives_the_option_itself(
+    options: list[Hashable], ordered: bool, data: st.DataObject
+) -> None:
+    parameter = Choice(options, ordered=ordered)
+    for option in options:
+        u = parameter.encode(option)
+        assert len(u) == parameter.width
+        assert all(0.0 <= column <= 1.0 for column in u)
+        assert parameter.decode(u) is option
+        assert parameter.check(option) is option
+        assert [id(other) for other in parameter.near(option)] == [id(o) for o in options if o is not option]
+    u = data.draw(st.lists(unit, min_size=parameter.width, max_size=parameter.width))
+    assert any(parameter.decode(u) is option for option in options)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["relu", "tanh", "gelu"],
+        [True, False],
+        [None],
+        [None, "none"],
+        [(1, 2), (3,), ()],
+        [1, True, 1.0],
+        [0, False, 0.0, None, ""],
+    ],
+    ids=repr,
+)
+def test_options_keep_their_type(options: list[Hashable], ordered: bool) -> None:
+    parameter = Choice(options, ordered=ordered)
+    back = [parameter.decode(parameter.encode(option)) for option in options]
+    assert [(type(option), option) for option in back] == [(type(option), option) for option in options]
+    assert [len(list(parameter.near(option))) for option in options] == [len(options) - 1] * len(options)
+
+
+def test_an_equal_value_of_another_type_counts_as_the_option() -> None:
+    assert type(Choice([1, 2]).check(np.int64(2))) is int
+    assert type(Choice([1, 2]).check(2.0)) is int
+
+
+def test_unordered_options_are_equally_far_apart_and_ordered_ones_in_a_row() -> None:
+    points = np.array([Choice(["x", "y", "z"]).encode(option) for option in ("x", "y", "z")])
+    distances = [np.abs(points[i] - points[j]).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert distances == [2.0, 2.0, 2.0]
+    assert [Choice([8, 16, 32], ordered=True).encode(option) for option in (8, 16, 32)] == [
+        [0.0],
+        [0.5],
+        [1.0],
+    ]
+
+
+SNAPPING: Sequence[Float | Int | Choice] = (
+    Float(0, 1),
+    Float(1e-6, 1, log=True),
+    Int(-3, 7),
+    Int(0, 10**6),
+    Int(0, 2**50 - 1),
+    Int(1, 1000, log=True),
+    Int(7, 2**31, log=True),
+    Choice([1]),
+    Choice([1, 2]),
+    Choice(["a", "b", "c"]),
+    Choice(["a", "b", "c"], ordered=True),
+)
+
+
+@pytest.mark.parametrize("parameter", SNAPPING, ids=repr)
+def test_snap_is_encode_of_decode_and_does_nothing_twice(parameter: Float | Int | Choice) -> None:
+    U = np.vstack([np.random.default_rng(0).random((500, parameter.width)), np.zeros((1, parameter.width))])
+    snapped = parameter.snap(U)
+    encoded = [parameter.encode(parameter.decode(u)) for u in U.tolist()]
+    np.testing.assert_allclose(snapped, encoded, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(parameter.snap(snapped), snapped)
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda: Float(1, 0), ["low", "high", "1.0", "0.0"]),
+        (lambda: Float(1, 1), ["low", "high", "1.0"]),
+        (lambda: Int(3, 3), ["low", "high", "3"]),
+        (lambda: Int(2**70, 2**53), ["low", "high", str(2**70), str(2**53)]),
+        (lambda: Float(math.nan, 1), ["low", "finite", "nan"]),
+        (lambda: Float(0, math.nan), ["high", "finite", "nan"]),
+        (lambda: Float(0, math.inf), ["high", "finite", "inf"]),
+        (lambda: Float(-math.inf, 0), ["low", "finite", "-inf"]),
+        (lambda: Float(0, 10**400), ["high", "finite"]),
+        (lambda: Float("0", 1), ["low", "number", "'0'"]),  # type: ignore[arg-type]
+        (lambda: Float(0, None), ["high", "number", "None"]),  # type: ignore[arg-type]
+        (lambda: Float(False, 1), ["low", "number", "False"]),
+        (lambda: Float(0, True), ["high", "number", "True"]),
+        (lambda: Float(0, 1j), ["high", "number", "1j"]),  # type: ignore[arg-type]
+        (lambda: Float(0, 1, log=True), ["log", "low", "0.0"]),
+        (lambda: Float(-1, 1, log=True), ["log", "low", "-1.0"]),
+        (lambda: Int(0, 9, log=True), ["log", "low", "0"]),
+        (lambda: Int(-4, 9, log=True), ["log", "low", "-4"]),
+        (lambda: Int(0.5, 3), ["low", "whole", "0.5"]),  # type: ignore[arg-type]
+        (lambda: Int(0, math.nan), ["high", "whole", "nan"]),  # type: ignore[arg-type]
+        (lambda: Int(0, math.inf), ["high", "whole", "inf"]),  # type: ignore[arg-type]
+        (lambda: Int("1", 3), ["low", "whole", "'1'"]),  # type: ignore[arg-type]
+        (lambda: Int(False, True), ["low", "whole", "False"]),
+        (lambda: Int(0, 10**301), ["1e300", "high"]),
+        (lambda: Choice([]), ["option", "none"]),
+        (lambda: Choice("abc"), ["list", "'abc'"]),
+        (lambda: Choice(3), ["list", "3"]),  # type: ignore[arg-type]
+        (lambda: Choice({"a", "b"}), ["list"]),  # type: ignore[arg-type]
+        (lambda: Choice(["a", "b", "a"]), ["different", "'a'"]),
+        (lambda: Choice([1, 1]), ["different", "1"]),
+        (lambda: Choice(["a", [1]]), ["hashable", "[1]"]),  # type: ignore[list-item]
+        (lambda: Choice([{}]), ["hashable", "{}"]),  # type: ignore[list-item]
+    ],
+)
+def test_a_bad_declaration_names_what_came_and_what_was_wanted(
+    declare: Callable[[], object], words: list[str]
+) -> None:
+    with pytest.raises(SpaceError) as caught:
+        declare()
+    assert isinstance(caught.value, BoppError)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "words"),
+    [
+        (Float(0, 1), 1.5, ["0.0", "1.0", "1.5"]),
+        (Float(0, 1), math.nextafter(0.0, -1.0), ["0.0", "1.0", "-5e-324"]),
+        (Float(0, 1), math.nan, ["finite", "nan"]),
+        (Float(0, 1), "0.5", ["number", "'0.5'"]),
+        (Float(0, 1), True, ["number", "True"]),
+        (Float(0, 1), None, ["number", "None"]),
+        (Float(0, 1), 10**400, ["finite"]),
+        (Int(0, 9), 10, ["0", "9", "10"]),
+        (Int(0, 2**53), 2**53 + 1, [str(2**53), str(2**53 + 1)]),
+        (Int(0, 9), 2.5, ["whole", "2.5"]),
+        (Int(0, 9), "2", ["whole", "'2'"]),
+        (Int(0, 1), True, ["whole", "True"]),
+        (Int(0, 9), math.inf, ["whole", "inf"]),
+        (Choice(["a", "b"]), "c", ["'a'", "'b'", "'c'"]),
+        (Choice(["a", "b"]), ["a"], ["'a'", "['a']"]),
+        (Choice(["a", "b"]), np.array(["a", "b"]), ["one of"]),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_in_words(
+    parameter: Float | Int | Choice, value: Any, words: list[str]
+) -> None:
+    with pytest.raises(SpaceError) as caught:
+        parameter.check(value)
+    assert [word for word in words if word not in str(caught.value)] == []
+    with pytest.raises(SpaceError):
+        parameter.encode(value)
+
+
+def test_parameters_are_values() -> None:
+    assert Float(0, 1) == Float(0.0, 1.0)
+    assert Choice(["a", "b"]) == Choice(("a", "b"))
+    assert Int(1, 3) != Int(1, 3, log=True)
+    with pytest.raises(AttributeError):
+        Float(0, 1).low = 2.0  # type: ignore[misc]
+    options = ["a", "b"]
+    parameter = Choice(options)
+    options.append("c")
+    assert list(parameter.values()) == ["a", "b"]
+
+
+def test_a_float_does_not_list_its_values() -> None:
+    with pytest.raises(SpaceError):
+        list(Float(0, 1).values())

@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bopp.data import Array, Data
+from bopp.errors import RecipeError
+from bopp.fit import MAP, NOISES
+from bopp.gp import GP
+from bopp.kernels import Kernel, SquaredExponential
+from bopp.known import Known
+from bopp.pseudo import Failed, Neighbours, Pending, Policy, Sum, none
+from toys import KERNELS, known, smooth
+
+Shape = Literal["box", "corner"]
+SHAPES: list[Shape] = ["box", "corner"]
+PENDING = np.array([[0.2, 0.9], [0.6, 0.1], [0.5, 0.5]])
+FAILED = np.array([[0.8, 0.8], [0.05, 0.4]])
+
+
+def toy(t: int = 1, seed: int = 0) -> Known:
+    return known(smooth(9, 2, seed=2), pending=PENDING, failed=FAILED, t=t, seed=seed)
+
+
+def mirror(known: Known) -> Data:
+    return Data(1.0 - known.data.X, known.data.y, 0.5)
+
+
+def rows(data: Data) -> Counter[tuple[float, ...]]:
+    """The rows of the data, whatever their order."""
+    return Counter(map(tuple, np.column_stack([data.X, data.y, np.asarray(data.noise)]).tolist()))
+
+
+def sources(pseudo: Data, real: Data) -> npt.NDArray[np.intp]:
+    """For each pseudo-point, the index of the one observation that has its value."""
+    matches = pseudo.y[:, None] == real.y[None, :]
+    assert np.all(matches.sum(axis=1) == 1)
+    return np.asarray(np.argmax(matches, axis=1))
+
+
+def test_none_has_no_points() -> None:
+    assert len(none(toy())) == 0
+    assert none(toy()).X.shape == (0, 2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("per_point", [1, 3])
+def test_every_observation_has_its_neighbours_with_its_value(shape: Shape, per_point: int) -> None:
+    seen = toy()
+    pseudo = Neighbours(0.1, shape, per_point)(seen)
+    source = sources(pseudo, seen.data)
+    assert Counter(source.tolist()) == dict.fromkeys(range(9), per_point)
+    assert np.array_equal(pseudo.y, seen.data.y[source])
+
+
+@pytest.mark.parametrize("per_point", [1, 2, 5])
+@pytest.mark.parametrize("d", [1, 3])
+def test_box_neighbours_lie_within_tau_t(per_point: int, d: int) -> None:
+    seen = known(smooth(40, d, seed=1))
+    tau0 = 0.2
+    pseudo = Neighbours(tau0, "box", per_point)(seen)
+    tau_t = tau0 / (d * per_point * 40)
+    step = np.abs(pseudo.X - seen.data.X[sources(pseudo, seen.data)])
+    assert step.max() <= tau_t * (1.0 + 1e-9)
+    assert step.max() > 0.8 * tau_t  # and not needlessly close: uniform steps come near the wall of their box
+    assert step.mean() == pytest.approx(tau_t / 2, rel=0.3)
+
+
+@pytest.mark.parametrize("per_point", [1, 2, 5])
+def test_corner_neighbours_are_tau_t_away_in_every_coordinate(per_point: int) -> None:
+    inside = smooth(12, 3, seed=1)
+    seen = known(Data(0.1 + 0.8 * inside.X, inside.y))
+    pseudo = Neighbours(0.3, "corner", per_point)(seen)
+    tau_t = 0.3 / (3 * per_point * 12)
+    step = pseudo.X - seen.data.X[sources(pseudo, seen.data)]
+    np.testing.assert_allclose(np.abs(step), tau_t, rtol=1e-9)
+    assert len(np.unique(np.sign(step), axis=0)) > 3  # corners of many kinds
+
+
+def test_corner_neighbours_of_a_point_on_a_wall_are_tau_t_away_too() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.5, 0.0]])
+    seen = known(Data(X, np.array([1.0, 2.0, 3.0, 4.0])))
+    pseudo = Neighbours(0.1, "corner", per_point=20)(seen)
+    step = np.abs(pseudo.X - X[sources(pseudo, seen.data)])
+    np.testing.assert_allclose(step, 0.1 / (2 * 80), rtol=1e-9)
+
+
+def test_corner_neighbours_of_a_point_near_a_wall_are_tau_t_away_too() -> None:
+    tau = 0.1
+    X = np.array([[0.03], [0.99]])
+    seen = known(Data(X, np.array([1.0, 2.0])))
+    pseudo = Neighbours(shape="corner", per_point=20, distance=lambda t: tau)(seen)
+    step = np.abs(pseudo.X - X[sources(pseudo, seen.data)])
+    np.testing.assert_allclose(step, tau, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@settings(deadline=None)
+@given(
+    X=arrays(
+        np.float64, (6, 3), elements=st.one_of(st.sampled_from([0.0, 1.0, 1e-300, 1e-9]), st.floats(0, 1))
+    ),
+    tau=st.one_of(st.sampled_from([0.0, 1e-12, 1e-3, 0.5, 1.0, 3.0]), st.floats(0, 10)),
+    seed=st.integers(0, 99),
+)
+def test_neighbours_stay_in_the_cube_and_within_tau_t(shape: Shape, X: Array, tau: float, seed: int) -> None:
+    # not `known`: its model is of no use here, and points may coincide
+    seen = replace(known(Data(np.eye(6, 3), np.arange(6.0)), seed=seed), data=Data(X, np.arange(6.0)))
+    pseudo = Neighbours(shape=shape, per_point=2, distance=lambda t: tau)(seen)
+    assert len(pseudo) == 12
+    assert pseudo.X.min() >= 0.0
+    assert pseudo.X.max() <= 1.0
+    assert np.abs(pseudo.X - X[sources(pseudo, seen.data)]).max() <= tau * (1 + 1e-9) + 1e-15
+
+
+def test_neighbours_of_a_point_on_a_wall_move_off_the_wall() -> None:
+    seen = known(Data(np.array([[0.0, 1.0]]), np.array([1.0])))
+    pseudo = Neighbours(per_point=30, distance=lambda t: 0.01)(seen)
+    assert np.all(pseudo.X[:, 0] > 0.0)
+    assert np.all(pseudo.X[:, 1] < 1.0)
+
+
+def test_count_replaces_per_point_and_sets_the_distance() -> None:
+    seen = toy(t=4)
+    asked = []
+
+    def count(t: int) -> int:
+        asked.append(t)
+        return 5 * t
+
+    pseudo = Neighbours(0.2, "corner", count=count)(seen)
+    assert asked == [4]
+    assert len(pseudo) == 20
+    assert np.abs(pseudo.X - seen.data.X[sources(pseudo, seen.data)]).max() == pytest.approx(0.2 / (2 * 20))
+    assert set(Counter(sources(pseudo, seen.data).tolist()).values()) == {2, 3}  # as evenly as 20 over 9 go
+
+
+def test_fewer_neighbours_than_observations_have_different_sources() -> None:
+    pseudo = Neighbours(count=lambda t: 4)(toy())
+    assert len(set(sources(pseudo, toy().data).tolist())) == 4
+
+
+def test_distance_replaces_tau0() -> None:
+    seen = toy(t=5)
+    pseudo = Neighbours(7.0, "corner", distance=lambda t: 0.001 * t)(seen)
+    assert len(pseudo) == 9
+    step = np.abs(pseudo.X - seen.data.X[sources(pseudo, seen.data)])
+    assert np.median(step) == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize("policy", [Neighbours(per_point=0), Neighbours(count=lambda t: 0)])
+def test_zero_neighbours_are_no_points(policy: Neighbours) -> None:
+    assert policy(toy()).X.shape == (0, 2)
+
+
+def test_neighbours_have_the_noise_of_their_sources() -> None:
+    data = smooth(6, 2, seed=0)
+    seen = known(Data(data.X, data.y, np.linspace(0.0, 1.0, 6)))
+    pseudo = Neighbours()(seen)
+    assert np.array_equal(np.asarray(pseudo.noise), np.asarray(seen.data.noise)[sources(pseudo, seen.data)])
+
+
+def test_neighbours_depend_on_the_randomness_of_the_suggestion_alone() -> None:
+    policy = Neighbours(0.1)
+    assert np.array_equal(policy(toy(seed=3)).X, policy(toy(seed=3)).X)
+    assert not np.array_equal(policy(toy(seed=3)).X, policy(toy(seed=4)).X)
+
+
+def valued(word: str, seen: Known, X: Array) -> Array:
+    """What each word for a value means, by its definition."""
+    mean, sd = seen.posterior(X)
+    return {
+        "incumbent": np.full(len(X), max(float(seen.posterior(x[None, :])[0][0]) for x in seen.data.X)),
+        "posterior": mean,
+        "pessimistic": np.minimum(mean - 2.0 * sd, np.median(seen.data.y)),
+        "best": np.full(len(X), max(seen.data.y)),
+        "worst": np.full(len(X), min(seen.data.y)),
+        "mean": np.full(len(X), sum(seen.data.y) / len(seen.data)),
+    }[word]
+
+
+@pytest.mark.parametrize("word", ["incumbent", "posterior", "pessimistic", "best", "worst", "mean"])
+def test_pending_and_failed_points_have_the_value_that_the_word_says(word: str) -> None:
+    seen = toy()
+    for policy, X in ((Pending(word), PENDING), (Failed(word), FAILED)):
+        pseudo = policy(seen)
+        assert np.array_equal(pseudo.X, X)
+        np.testing.assert_allclose(pseudo.y, valued(word, seen, X), rtol=1e-10, atol=1e-12)
+        assert np.all(np.asarray(pseudo.noise) == 0.0)
+
+
+@pytest.mark.parametrize("word", ["incumbent", "posterior", "pessimistic", "best", "worst", "mean"])
+def test_nothing_pending_and_nothing_failed_are_no_points(word: str) -> None:
+    seen = known(smooth(4, 2, seed=0))
+    assert Pending(word)(seen).X.shape == Failed(word)(seen).X.shape == (0, 2)
+
+
+def test_a_function_values_pending_and_failed_points() -> None:
+    def value(known: Known, X: Array) -> Array:
+        return np.asarray(X.sum(axis=1) + known.best)
+
+    assert np.array_equal(Pending(value)(toy()).y, PENDING.sum(axis=1) + toy().best)
+    assert np.array_equal(Failed(value)(toy()).y, FAILED.sum(axis=1) + toy().best)
+
+
+def test_a_pending_point_is_less_uncertain_and_a_failed_one_is_poor() -> None:
+    seen = toy()
+    pending = seen.posterior.condition(Pending()(seen))
+    assert np.all(pending(PENDING)[1] < seen.posterior(PENDING)[1])
+    failed = seen.posterior.condition(Failed()(seen))
+    assert np.all(failed(FAILED)[0] < seen.posterior(FAILED)[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings", "came"),
+    [
+        (Neighbours, {"tau0": -0.5}, "-0.5"),
+        (Neighbours, {"tau0": float("nan")}, "nan"),
+        (Neighbours, {"tau0": float("inf")}, "inf"),
+        (Neighbours, {"shape": "ball"}, "ball"),
+        (Neighbours, {"per_point": -1}, "-1"),
+        (Pending, {"value": "liar"}, "liar"),
+        (Failed, {"value": "liar"}, "liar"),
+        (Pending, {"value": 3.0}, "3.0"),
+        (Failed, {"value": None}, "None"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(policy: Any, settings: dict[str, Any], came: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        policy(**settings)
+    message = str(caught.value)
+    assert policy.__name__ in message
+    assert next(iter(settings)) in message
+    assert came in message
+
+
+SUMS: list[tuple[Policy, list[Policy]]] = [
+    (Pending() + Failed(), [Pending(), Failed()]),
+    (none + Pending(), [Pending()]),
+    (Pending() + none, [Pending()]),
+    (none + none, []),
+    (mirror + Pending(), [mirror, Pending()]),
+    (Pending() + mirror, [Pending(), mirror]),
+    (mirror + (Pending() + Failed()), [mirror, Pending(), Failed()]),
+    ((Pending() + Failed()) + mirror, [Pending(), Failed(), mirror]),
+    (none + mirror, [mirror]),
+    (mirror + none, [mirror]),
+    ((Pending() + mirror) + (Failed() + Neighbours(0.1)), [Pending(), mirror, Failed(), Neighbours(0.1)]),
+]
+
+
+@pytest.mark.parametrize(("policy", "parts"), SUMS)
+def test_a_sum_has_the_points_of_its_parts_in_order(policy: Policy, parts: list[Policy]) -> None:
+    together = policy(toy())
+    apart = sum((part(toy()) for part in parts), Data.empty(2))
+    assert np.array_equal(together.X, apart.X)
+    assert np.array_equal(together.y, apart.y)
+    assert np.array_equal(np.asarray(together.noise), np.asarray(apart.noise))
+
+
+def test_the_order_of_a_sum_changes_the_order_of_rows_alone() -> None:
+    assert rows((Neighbours() + Pending() + mirror)(toy())) == rows(
+        (mirror + (Pending() + Neighbours()))(toy())
+    )
+
+
+def test_a_part_of_a_sum_sees_real_data_only() -> None:
+    sizes = []
+
+    def watch(known: Known) -> Data:
+        sizes.append((len(known.data), len(known.posterior.data)))
+        return mirror(known)
+
+    (watch + Neighbours() + watch + Pending() + watch)(toy())
+    assert sizes == [(9, 9)] * 3
+
+
+def test_policies_are_values() -> None:
+    assert Pending() + Failed() == Sum((Pending(), Failed()))
+    assert Neighbours(0.1) == Neighbours(0.1) != Neighbours(0.2)
+    assert hash(Pending() + Failed()) == hash(Pending() + Failed())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_neighbours_of_tau_zero_halve_the_noise(kernel: Kernel) -> None:
+    gp = GP(kernel, np.array([0.3, 0.5]), 1.4, 1e-2)
+    seen = known(smooth(9, 2, seed=2), gp)
+    halved = replace(gp, noise=gp.noise / 2).condition(seen.data)
+    doubled = seen.posterior.condition(Neighbours(tau0=0.0)(seen))
+    U = np.random.default_rng(0).random((100, 2))
+    for got, wanted in zip(doubled(U), halved(U), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-10)
+
+
+def surface(kind: str, d: int, seed: int) -> Data:
+    """Thirty standardised values: waves, a draw from a prior, a step, or pure noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((30, d))
+    if kind == "drawn":
+        K = GP(SquaredExponential(), np.full(d, 0.3)).covariance(X, X)[0] + 1e-8 * np.eye(30)
+        y = np.linalg.cholesky(K) @ rng.normal(size=30)
+    else:
+        shapes = {
+            "waves": np.sin(12.0 * X).sum(1),
+            "step": np.sign(X[:, 0] - 0.5),
+            "noise": rng.normal(size=30),
+        }
+        y = shapes[kind]
+    return Data(X, (y - y.mean()) / y.std())
+
+
+def reach(kind: str, kernel: Kernel, d: int, policy: Policy, tau: float, seed: int) -> float:
+    """The largest |mean| in units of the largest |y|, with the noise of the model at its floor."""
+    data = surface(kind, d, seed)
+    (gp,) = MAP(noise=NOISES[0])(data, kernel, np.random.default_rng(0))
+    seen = known(data, gp)
+    posterior = seen.posterior.condition(policy(seen))
+    rng = np.random.default_rng(1)
+    near = [np.clip(data.X + size * rng.normal(size=data.X.shape), 0, 1) for size in (0.0, tau, 1e-3)]
+    return float(np.abs(posterior(np.vstack([rng.random((1000, d)), *near]))[0]).max() / np.abs(data.y).max())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("tau", [0.0, 1e-12, 1e-6, 1e-2])
+@pytest.mark.parametrize("kind", ["waves", "drawn"])
+def test_neighbours_keep_the_mean_near_the_data(kind: str, tau: float, d: int, kernel: Kernel) -> None:
+    neighbours = Neighbours(distance=lambda t: tau)
+    assert max(reach(kind, kernel, d, neighbours, tau, seed) for seed in range(4)) <= 1.5
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("shape", ["box", "corner"])
+@pytest.mark.parametrize("tau", [1e-4, 1e-2])
+@pytest.mark.parametrize("kind", ["step", "noise"])
+def test_neighbours_throw_the_mean_no_further_than_the_data_do(
+    kind: str, tau: float, shape: Literal["box", "corner"], kernel: Kernel
+) -> None:
+    """Where the plain model itself swings beyond the data, as between jumps, copies add nothing to it."""
+    neighbours = Neighbours(shape=shape, distance=lambda t: tau)
+    for d in (1, 2):
+        for seed in range(4):
+            plain = reach(kind, kernel, d, none, tau, seed)
+            assert reach(kind, kernel, d, neighbours, tau, seed) <= 1.5 * max(1.0, plain)

@@ -1,0 +1,313 @@
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bopp import BoppError, Choice, Float, Int, Optimizer, Result, Space, Trial
+from bopp.errors import NoResultError
+from bopp.parameter import Parameter
+from bopp.trial import Direction, State
+
+RICH: dict[str, Parameter] = {
+    "x": Float(-1.7e308, 1.7e308),
+    "Lernrate 🙂 '\"\0": Float(1e-320, 1e-310, log=True),
+    "n": Int(-(10**40), 10**40),
+    "m": Int(1, 2**63, log=True),
+    "shape": Choice([(1, 2), (3,), (), ((4, None), "x")]),
+    "kind": Choice([None, True, 1, 1.0, "1", "é", 2**70]),
+    "size": Choice([8, 16, 32], ordered=True),
+}
+
+
+class Colour(Enum):
+    RED = 1
+
+
+def rich(seed: int = 0, count: int = 12) -> Result:
+    """A result with finished, failed, pending, queued and observed trials in a space of every kind."""
+    opt = Optimizer(RICH, direction="maximize", seed=seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        opt.observe(
+            opt.space.decode(rng.random(opt.space.dimension)), rng.normal() * 10.0 ** rng.integers(-300, 300)
+        )
+    opt.tell(opt.ask(), math.nan)
+    opt.fail(opt.ask(), "Überlauf: \0 🙂 'quoted'")
+    opt.enqueue(opt.trials[0].params)
+    opt.ask(2)
+    return opt.result
+
+
+def made(values: list[float | None], direction: Direction = "minimize") -> Result:
+    """Trials with these values; None is a failed one."""
+    trials = []
+    for number, value in enumerate(values):
+        state: State = "failed" if value is None else "done"
+        error = f"error {number}" if value is None else None
+        trials.append(Trial(number, {"x": 0.5}, state, value, error))
+    return Result(Space({"x": Float(0, 1)}), direction, tuple(trials))
+
+
+def typed(value: Any) -> Any:
+    """The value with the type of it and of all in it, since 1 == 1.0 == True."""
+    return (tuple, [typed(part) for part in value]) if isinstance(value, tuple) else (type(value), value)
+
+
+@pytest.mark.parametrize(
+    ("values", "direction", "best"),
+    [
+        ([3.0, 1.0, 2.0], "minimize", 1),
+        ([3.0, 1.0, 2.0], "maximize", 0),
+        ([2.0, 1.0, 1.0, 1.0], "minimize", 1),
+        ([1.0, 2.0, 2.0], "maximize", 1),
+        ([None, 5.0, None, 4.0], "minimize", 3),
+        ([1.0, 0.0, -1.0], "minimize", 2),
+        ([-1.0, 0.0, -2.0], "maximize", 1),
+        ([0.0], "maximize", 0),
+        ([1.7e308, -1.7e308], "maximize", 0),
+    ],
+)
+def test_best_is_the_first_of_the_best(values: list[float | None], direction: Direction, best: int) -> None:
+    assert made(values, direction).best.number == best
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), min_size=1),
+    st.sampled_from(["minimize", "maximize"]),
+)
+def test_nothing_is_better_than_the_best(values: list[float | None], direction: Direction) -> None:
+    finished = [value for value in values if value is not None]
+    if finished:
+        assert made(values, direction).best.value == (min if direction == "minimize" else max)(finished)
+    else:
+        with pytest.raises(NoResultError, match="error 0"):
+            made(values, direction).best  # noqa: B018
+
+
+def test_without_a_finished_trial_the_first_error_is_told() -> None:
+    with pytest.raises(NoResultError, match=r"3 trials.*error 0"):
+        made([None, None, None]).best  # noqa: B018
+    with pytest.raises(NoResultError, match="0 trials"):
+        made([]).best  # noqa: B018
+    assert issubclass(NoResultError, BoppError)
+
+
+def test_a_representation_says_the_best_and_how_many() -> None:
+    text = repr(made([3.0, None, 0.0, None, None]))
+    assert [
+        word for word in ("minimize", "best 0.0", "'x': 0.5", "2 done", "3 failed") if word not in text
+    ] == []
+    assert "no best" in repr(made([None]))
+    assert "none" in repr(made([]))
+    assert "1 asked" in repr(Result(Space(RICH), "minimize", (Trial(0, {}),)))
+
+
+def test_the_history_is_what_the_engine_sees() -> None:
+    opt = Optimizer({"x": Float(0, 2)}, direction="minimize")
+    opt.observe({"x": 1.0}, 3.0)
+    opt.observe({"x": 2.0}, None)
+    history = opt.result.history()
+    np.testing.assert_array_equal(history.data.X, [[0.5]])
+    np.testing.assert_array_equal(history.data.y, [-3.0])
+    np.testing.assert_array_equal(history.failed, [[1.0]])
+    assert history.pending.shape == (0, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_json_round_trip_loses_nothing(seed: int) -> None:
+    result = rich(seed)
+    back = Result.from_json(result.to_json())
+    assert back == result
+    for one, other in zip(back.trials, result.trials, strict=True):
+        assert [typed(v) for v in one.params.values()] == [typed(v) for v in other.params.values()]
+    options = [typed(option) for option in RICH["kind"].values()]
+    assert [typed(option) for option in back.space.parameters["kind"].values()] == options
+    assert back.to_json() == result.to_json()
+    assert back.best == result.best
+
+
+def test_an_empty_result_makes_the_round_trip() -> None:
+    assert Result.from_json(made([]).to_json()) == made([])
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text(), st.floats(allow_nan=False, allow_infinity=False), st.text(min_size=1))
+def test_any_name_value_and_error_make_the_round_trip(name: str, value: float, error: str) -> None:
+    now = datetime.now(UTC)
+    trials = (
+        Trial(0, {name: 1}, "done", value, asked_at=now, told_at=now),
+        Trial(1, {name: 2}, "failed", None, error, "observed", now, now),
+        Trial(2, {name: 3}, origin="queued", asked_at=now),
+    )
+    result = Result(Space({name: Int(1, 3)}), "minimize", trials)
+    assert Result.from_json(result.to_json()) == result
+
+
+def test_a_result_read_back_goes_on_as_the_first() -> None:
+    opt = Optimizer({"x": Float(0, 1), "c": Choice([(1,), (2,), None])}, seed=4)
+    for number in range(8):
+        opt.tell(opt.ask(), float(number))
+    copy = Optimizer(opt.space, seed=4)
+    for trial in Result.from_json(opt.result.to_json()).trials:
+        copy.observe(trial.params, trial.value)
+    assert copy.ask().params == opt.ask().params
+
+
+def test_the_text_is_json_by_the_letter() -> None:
+    def no(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    document = json.loads(rich().to_json(), parse_constant=no)
+    assert document["direction"] == "maximize"
+    assert len(document["trials"]) == 16
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        frozenset({1}),
+        b"bytes",
+        1j,
+        Colour.RED,
+        math.nan,
+        math.inf,
+        -math.inf,
+        (1, math.inf),
+        (1, (b"deep",)),
+        len,
+        datetime(2020, 1, 1, tzinfo=UTC),
+    ],
+    ids=repr,
+)
+def test_options_that_json_cannot_hold_are_named(option: Any) -> None:
+    opt = Optimizer({"x": Float(0, 1), "the choice": Choice(["plain", option])})
+    opt.observe({"x": 0.5, "the choice": option}, 1.0)
+    with pytest.raises(BoppError, match="'the choice'"):
+        opt.result.to_json()
+
+
+def edited(change: Callable[[dict[str, Any]], object]) -> str:
+    """The text of a result after a change by hand."""
+    opt = Optimizer({"x": Float(0, 1), "n": Int(1, 9), "c": Choice(["a", (1, 2)])})
+    opt.observe({"x": 0.5, "n": 3, "c": (1, 2)}, 1.5)
+    opt.observe({"x": 0.25, "n": 4, "c": "a"}, None)
+    document = json.loads(opt.result.to_json())
+    change(document)
+    return json.dumps(document)
+
+
+def set_param(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["trials"][0]["params"].update({name: value})
+
+
+def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["trials"][0].update({name: value})
+
+
+def test_an_unchanged_text_is_read() -> None:
+    assert Result.from_json(edited(lambda document: None)).best.value == 1.5
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "other format": lambda document: document.update(format=2),
+    "format null": lambda document: document.update(format=None),
+    "no format": lambda document: document.pop("format"),
+    "no space": lambda document: document.pop("space"),
+    "no trials": lambda document: document.pop("trials"),
+    "no direction": lambda document: document.pop("direction"),
+    "unknown direction": lambda document: document.update(direction="up"),
+    "empty space": lambda document: document.update(space={}),
+    "space a list": lambda document: document.update(space=[1]),
+    "trials a number": lambda document: document.update(trials=3),
+    "trial a number": lambda document: document.update(trials=[3]),
+    "parameter missing in the space": lambda document: document["space"].pop("n"),
+    "unknown kind": lambda document: document["space"]["x"].update(kind="Real"),
+    "low above high": lambda document: document["space"]["x"].update(low=5.0),
+    "low a text": lambda document: document["space"]["x"].update(low="0"),
+    "no high": lambda document: document["space"]["x"].pop("high"),
+    "no options": lambda document: document["space"]["c"].update(options=[]),
+    "option a list": lambda document: document["space"]["c"].update(options=["a", ["b"]]),
+    "param out of range": set_param("x", 1.5),
+    "param a text": set_param("x", "0.5"),
+    "param an option of a Float": set_param("x", {"option": 0}),
+    "param not whole": set_param("n", 2.5),
+    "integer out of range": set_param("n", 10),
+    "unknown option": set_param("c", "b"),
+    "option number too large": set_param("c", {"option": 9}),
+    "option number negative": set_param("c", {"option": -1}),
+    "option without number": set_param("c", {}),
+    "unknown param": set_param("z", 1),
+    "value a text": set_field("value", "1.5"),
+    "done without a value": set_field("value", None),
+    "value a list": set_field("value", [1.5]),
+    "unknown state": set_field("state", "finished"),
+    "number out of order": set_field("number", 7),
+    "time a word": set_field("told_at", "yesterday"),
+    "time a number": set_field("asked_at", 3),
+    "unknown field": set_field("colour", "red"),
+    "no params": lambda document: document["trials"][0].pop("params"),
+    "no number": lambda document: document["trials"][0].pop("number"),
+    "param missing": lambda document: document["trials"][0]["params"].pop("n"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_text_is_refused(edit: str) -> None:
+    """Fault 8."""
+    with pytest.raises(BoppError):
+        Result.from_json(edited(EDITS[edit]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "null", "3", "[]", '"text"', "{}", "\0", "NaN", "[" * 100_000, '{"format": 1}', "<html>"],
+)
+def test_what_is_no_result_is_refused_and_quoted(text: str) -> None:
+    with pytest.raises(BoppError) as caught:
+        Result.from_json(text)
+    assert repr(text[:20])[1:-1] in str(caught.value)
+
+
+def test_every_truncation_is_refused() -> None:
+    text = rich(count=2).to_json()
+    for end in range(0, len(text), 97):
+        with pytest.raises(BoppError):
+            Result.from_json(text[:end])
+
+
+def test_a_param_out_of_its_range_is_named() -> None:
+    with pytest.raises(BoppError, match=r"'n'.*10"):
+        Result.from_json(edited(set_param("n", 10)))
+
+
+def test_a_format_of_the_future_is_named() -> None:
+    with pytest.raises(BoppError, match=r"format 1.*2"):
+        Result.from_json(edited(lambda document: document.update(format=2)))
+
+
+def test_a_result_cannot_be_changed() -> None:
+    result = made([1.0])
+    with pytest.raises(AttributeError):
+        result.trials = ()  # type: ignore[misc]
+    assert replace(result, direction="maximize") != result
+
+
+def test_the_best_so_far_of_a_run_is_its_result() -> None:
+    def objective(params: Mapping[str, Any]) -> float:
+        return float(params["x"])
+
+    opt = Optimizer({"x": Float(0, 1)})
+    for _ in range(3):
+        trial = opt.ask()
+        opt.tell(trial, objective(trial.params))
+    assert opt.result.trials == opt.trials
+    assert opt.result.best == opt.best

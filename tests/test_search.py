@@ -1,0 +1,397 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from bopp.data import Array, Data, History
+from bopp.errors import RecipeError
+from bopp.parameter import Choice, Float, Int
+from bopp.search import Direct, Gradients, Score, Search, ascend
+from bopp.space import Space
+from toys import slope
+
+INSIDE, FACE, CORNER = [0.3, 0.62, 0.81], [0.4, 1.7, 0.55], [-0.5, 1.6, 2.0]
+SEARCHES: list[Search] = [Gradients(), Direct()]
+CUBE = Space({name: Float(0, 1) for name in "abc"})
+
+
+@dataclass(frozen=True, eq=False)
+class Hill:
+    """A concave quadratic with its top at `peak`, anywhere in space."""
+
+    peak: Array
+    curvature: Array
+
+    def values(self, U: Array) -> Array:
+        return np.asarray(-0.5 * np.einsum("mi,ij,mj->m", U - self.peak, self.curvature, U - self.peak))
+
+    def gradient(self, U: Array) -> tuple[Array, Array]:
+        return self.values(U), -(U - self.peak) @ self.curvature
+
+
+@dataclass(frozen=True, eq=False)
+class Bumps:
+    """Many Gaussian bumps of different height."""
+
+    centres: Array
+    heights: Array
+    width: float = 0.15
+
+    def _parts(self, U: Array) -> tuple[Array, Array]:
+        away = U[:, None, :] - self.centres
+        return away, self.heights * np.exp(-0.5 * (away**2).sum(axis=2) / self.width**2)
+
+    def values(self, U: Array) -> Array:
+        return np.asarray(self._parts(U)[1].sum(axis=1))
+
+    def gradient(self, U: Array) -> tuple[Array, Array]:
+        away, parts = self._parts(U)
+        return parts.sum(axis=1), -np.einsum("mk,mkd->md", parts, away) / self.width**2
+
+
+def round_hill(peak: list[float]) -> Hill:
+    return Hill(np.array(peak), np.diag([1.0, 3.0, 20.0]))
+
+
+def skew_hill(peak: list[float], seed: int = 0) -> Hill:
+    """Its curvature ranges over two orders of magnitude, along no coordinate."""
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+    return Hill(np.array(peak), Q @ np.diag([0.3, 3.0, 30.0]) @ Q.T)
+
+
+def bumps(seed: int = 0) -> Bumps:
+    rng = np.random.default_rng(seed)
+    return Bumps(rng.random((12, 3)), rng.uniform(0.2, 1.0, 12))
+
+
+def find(search: Search, score: Score, space: Space, had: Array | None = None, seed: int = 0) -> Array:
+    """The point that is found where the points `had` were evaluated; one somewhere if not given."""
+    if had is None:
+        had = space.snap(np.random.default_rng([9, seed]).random((1, space.dimension)))
+    nowhere = np.empty((0, space.dimension))
+    history = History(Data(had, score.values(had)), nowhere, nowhere)
+    return search(score, space, history, np.random.default_rng(seed))
+
+
+def climbed(score: Score, start: Array) -> Array:
+    """Where scipy's L-BFGS-B ends."""
+
+    def loss(u: Array) -> tuple[float, Array]:
+        value, gradient = score.gradient(u[None, :])
+        return -float(value[0]), -gradient[0]
+
+    options = {"ftol": 1e-15, "gtol": 1e-9}
+    bounds = [(0.0, 1.0)] * len(start)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+
+
+@pytest.mark.parametrize("peak", [INSIDE, FACE, CORNER])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_gradients_find_the_top_of_a_round_hill(peak: list[float], seed: int) -> None:
+    u = find(Gradients(), round_hill(peak), CUBE, seed=seed)
+    np.testing.assert_allclose(u, np.clip(peak, 0.0, 1.0), atol=1e-4)
+
+
+@pytest.mark.parametrize("peak", [INSIDE, FACE, CORNER])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_gradients_find_what_lbfgsb_finds_on_a_skew_hill(peak: list[float], seed: int) -> None:
+    score = skew_hill(peak, seed)
+    found = find(Gradients(), score, CUBE, seed=seed)
+    wanted = climbed(score, np.full(3, 0.5))
+    np.testing.assert_allclose(found, wanted, atol=1e-3)
+    np.testing.assert_allclose(score.values(found[None, :]), score.values(wanted[None, :]), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_gradients_find_the_highest_of_many_bumps(seed: int) -> None:
+    score = bumps(seed)
+    tops = np.array([climbed(score, centre) for centre in score.centres])
+    found = find(Gradients(), score, CUBE, seed=seed)
+    assert score.values(found[None, :])[0] == pytest.approx(score.values(tops).max(), abs=1e-6)
+
+
+@pytest.mark.parametrize("peak", [INSIDE, FACE, CORNER])
+def test_every_ascent_ends_where_lbfgsb_ends(peak: list[float]) -> None:
+    score = skew_hill(peak)
+    starts = np.vstack([np.random.default_rng(5).random((8, 3)), np.zeros(3), np.ones(3)])
+    tops, values = ascend(score, starts, np.ones(3, dtype=bool), 100)
+    wanted = np.array([climbed(score, start) for start in starts])
+    np.testing.assert_allclose(values, score.values(wanted), atol=1e-5)
+    np.testing.assert_allclose(tops, wanted, atol=5e-3)
+    np.testing.assert_allclose(values, score.values(tops), rtol=1e-12, atol=1e-15)
+
+
+def test_an_ascent_never_ends_below_its_start_nor_outside_the_cube() -> None:
+    starts = np.random.default_rng(6).random((40, 3))
+    for seed in range(3):
+        for steps in (1, 3, 50):
+            tops, values = ascend(bumps(seed), starts, np.ones(3, dtype=bool), steps)
+            assert np.all(values >= bumps(seed).values(starts))
+            assert tops.min() >= 0.0
+            assert tops.max() <= 1.0
+
+
+def test_an_ascent_moves_free_columns_only_and_not_its_argument() -> None:
+    starts = np.random.default_rng(7).random((5, 3))
+    before = starts.copy()
+    tops, _ = ascend(round_hill(INSIDE), starts, np.array([True, False, True]), 50)
+    assert np.array_equal(starts, before)
+    assert np.array_equal(tops[:, 1], starts[:, 1])
+    np.testing.assert_allclose(tops[:, [0, 2]], np.tile([0.3, 0.81], (5, 1)), atol=1e-4)
+
+
+def test_a_steep_column_that_is_held_does_not_stop_the_free_ones() -> None:
+    starts = np.array([[0.1, 0.9], [0.8, 0.1]])
+    tops, _ = ascend(Hill(np.array([0.4, 0.5]), np.diag([1.0, 1e6])), starts, np.array([True, False]), 50)
+    np.testing.assert_allclose(tops[:, 0], 0.4, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-100, 1e-9, 1e9, 1e100])
+def test_the_unit_of_the_score_does_not_matter(size: float) -> None:
+    hill = skew_hill(INSIDE)
+    u = find(Gradients(), Hill(hill.peak, size * hill.curvature), CUBE)
+    np.testing.assert_allclose(u, INSIDE, atol=1e-3)
+
+
+def test_a_score_that_is_flat_gives_a_point_of_the_cube() -> None:
+    flat = Hill(np.zeros(3), np.zeros((3, 3)))
+    for search in SEARCHES:
+        u = find(search, flat, CUBE)
+        assert u.shape == (3,)
+        assert np.all((u >= 0.0) & (u <= 1.0))
+
+
+@pytest.mark.parametrize("peak", [INSIDE, FACE, CORNER])
+def test_direct_finds_the_top_roughly(peak: list[float]) -> None:
+    u = find(Direct(500), round_hill(peak), CUBE)
+    np.testing.assert_allclose(u, np.clip(peak, 0.0, 1.0), atol=0.06)
+
+
+def test_direct_uses_no_randomness_and_no_gradient() -> None:
+    class Plain(Hill):
+        def gradient(self, U: Array) -> tuple[Array, Array]:
+            raise AssertionError("DIRECT asked for a gradient")
+
+    score = Plain(np.array(INSIDE), np.eye(3))
+    assert np.array_equal(find(Direct(), score, CUBE, seed=0), find(Direct(), score, CUBE, seed=1))
+
+
+@pytest.mark.parametrize("evaluations", [50, 200, 1000])
+def test_direct_keeps_to_its_evaluations(evaluations: int) -> None:
+    asked = []
+
+    class Counted(Hill):
+        def values(self, U: Array) -> Array:
+            asked.append(len(U))
+            return super().values(U)
+
+    find(Direct(evaluations), Counted(np.array(INSIDE), np.eye(3)), CUBE)
+    # it ends an iteration that it began, and the point that it found is looked at once more
+    assert 0.5 * evaluations < sum(asked) <= 1.2 * evaluations + 50
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_randomness_gives_the_same_point(seed: int) -> None:
+    assert np.array_equal(
+        find(Gradients(), bumps(), CUBE, seed=seed), find(Gradients(), bumps(), CUBE, seed=seed)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """For each of three options a ridge x = start + slant * n along which n falls off, steeply on one side.
+
+    In columns (x, n, one of three): linear between the options, smooth in x and n.
+    """
+
+    offset: Array
+    start: Array
+    slant: Array
+    centre: Array
+    steps: int
+    steepness: float = 25.0  # of the fall below the centre; above it is 1
+
+    def _terms(self, U: Array) -> tuple[Array, Array, Array]:
+        across = U[:, :1] - self.start - self.slant * U[:, 1:2]
+        along = self.steps * U[:, 1:2] - self.centre
+        return across, along, np.where(along < 0.0, self.steepness, 1.0)
+
+    def options(self, U: Array) -> Array:
+        """The score (m, 3) that each option has at x and n."""
+        across, along, steep = self._terms(U)
+        return np.asarray(self.offset - 30.0 * across**2 - 40.0 * steep * (along / self.steps) ** 2)
+
+    def values(self, U: Array) -> Array:
+        return np.asarray((U[:, 2:] * self.options(U)).sum(axis=1))
+
+    def gradient(self, U: Array) -> tuple[Array, Array]:
+        across, along, steep = self._terms(U)
+        by_x = (U[:, 2:] * -60.0 * across).sum(axis=1)
+        by_n = (U[:, 2:] * (60.0 * across * self.slant - 80.0 * steep * along / self.steps)).sum(axis=1)
+        return self.values(U), np.column_stack([by_x, by_n, self.options(U)])
+
+
+def ridges(seed: int, steps: int = 20) -> Mixed:
+    rng = np.random.default_rng(seed)
+    centre = np.floor(rng.uniform(0.2, 0.8, 3) * steps) + 0.45  # rounds down, where it is steep
+    return Mixed(rng.normal(0.0, 0.3, 3), rng.uniform(0.2, 0.4, 3), rng.uniform(-0.2, 0.5, 3), centre, steps)
+
+
+def by_brute_force(score: Mixed) -> tuple[float, int, int]:
+    """x, n and option of the largest score, each n and option tried with the best x for it."""
+    tried = []
+    for n in range(score.steps + 1):
+        for option in range(3):
+            x = float(np.clip(score.start[option] + score.slant[option] * n / score.steps, 0.0, 1.0))
+            row = np.array([[x, n / score.steps, *np.eye(3)[option]]])
+            tried.append((float(score.values(row)[0]), x, n, option))
+    return max(tried)[1:]
+
+
+def mixed_space(steps: int = 20) -> Space:
+    return Space({"x": Float(0, 1), "n": Int(0, steps), "option": Choice([0, 1, 2])})
+
+
+@pytest.mark.parametrize(
+    ("score", "d"), [(skew_hill(INSIDE), 3), (bumps(), 3), (ridges(0), 5)], ids=["hill", "bumps", "ridges"]
+)
+def test_the_toys_have_the_gradients_they_claim(score: Score, d: int) -> None:
+    u = np.random.default_rng(3).random(d)
+    wanted = slope(lambda u: float(score.values(u[None, :])[0]), u)
+    np.testing.assert_allclose(score.gradient(u[None, :])[1][0], wanted, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("steps", [20, 200])
+@pytest.mark.parametrize("seed", range(6))
+def test_gradients_find_exactly_the_best_of_a_mixed_space(seed: int, steps: int) -> None:
+    score, space = ridges(seed, steps), mixed_space(steps)
+    u = find(Gradients(), score, space, seed=seed)
+    params = space.decode(u)
+    x, n, option = by_brute_force(score)
+    assert (params["n"], params["option"]) == (n, option)
+    assert params["x"] == pytest.approx(x, abs=1e-4)
+    assert np.array_equal(space.snap(u[None, :])[0], u)
+
+
+def test_rounding_the_relaxed_optimum_of_a_mixed_space_would_be_wrong() -> None:
+    for seed in range(6):
+        score, space = ridges(seed), mixed_space()
+        _, n, option = by_brute_force(score)
+        relaxed = score.centre[option] / score.steps
+        x = score.start[option] + score.slant[option] * relaxed
+        rounded = space.snap(np.array([[x, relaxed, *np.eye(3)[option]]]))
+        assert space.decode(rounded[0])["n"] == n - 1
+
+
+SPACES = {
+    "log": {"x": Float(1e-3, 10, log=True), "n": Int(1, 10**6, log=True)},
+    "two options": {"x": Float(0, 1), "flag": Choice([True, False])},
+    "ordered": {"x": Float(0, 1), "size": Choice(["s", "m", "l", "xl"], ordered=True)},
+    "many integers": {"n": Int(0, 10**12), "m": Int(-5, 5)},
+    "one option": {"x": Float(0, 1), "only": Choice(["this"]), "n": Int(0, 9)},
+    "one hot": {"x": Float(0, 1), "act": Choice(list("abcdef")), "n": Int(0, 9)},
+    "all discrete": {"n": Int(0, 99), "m": Int(0, 99), "act": Choice(list("abc"))},
+}
+
+
+@pytest.mark.parametrize("parameters", SPACES.values(), ids=SPACES)
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_found_point_is_on_the_grid(search: Search, parameters: dict[str, Any], seed: int) -> None:
+    space = Space(parameters)
+    peak = np.random.default_rng(seed).random(space.dimension)
+    u = find(search, Hill(peak, np.eye(space.dimension)), space, seed=seed)
+    assert np.array_equal(space.snap(u[None, :])[0], u)
+    np.testing.assert_allclose(space.encode(space.decode(u)), u, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_best_of_a_finite_space_is_found_whatever_its_size(seed: int) -> None:
+    for high in (50, 300):  # some 2,700 points, all tried; some 90,000, searched
+        space = Space({"n": Int(0, high), "m": Int(0, high)})
+        peak = np.random.default_rng(seed).random(2)
+        score = Hill(peak, np.array([[3.0, 1.0], [1.0, 2.0]]))
+        grid = np.array([[n / high, m / high] for n in range(high + 1) for m in range(high + 1)])
+        wanted = score.values(grid).max()
+        assert score.values(find(Gradients(), score, space, seed=seed)[None, :])[0] == pytest.approx(
+            wanted, rel=1e-9
+        )
+
+
+TWELVE = Space({"n": Int(0, 2), "act": Choice(["relu", "tanh", "elu", "silu"])})
+
+
+def cover(search: Search, score: Score, seed: int) -> Array:
+    """The points of the space of twelve in the order in which they are found, the first one given."""
+    had = TWELVE.grid()[seed : seed + 1]
+    for _ in range(11):
+        had = np.vstack([had, find(search, score, TWELVE, had, seed)])
+    return had
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_space_of_twelve_points_is_covered_by_twelve(search: Search, seed: int) -> None:
+    score = Hill(np.random.default_rng(seed).random(5), np.eye(5))
+    had = cover(search, score, seed)
+    assert {(params["n"], params["act"]) for params in map(TWELVE.decode, had)} == {
+        (n, act) for n in range(3) for act in ("relu", "tanh", "elu", "silu")
+    }
+    again = find(search, score, TWELVE, had, seed)
+    assert np.array_equal(TWELVE.snap(again[None, :])[0], again)
+
+
+def test_gradients_take_the_points_of_a_finite_space_from_the_best_down() -> None:
+    score = Hill(np.random.default_rng(0).random(5), np.eye(5))
+    assert np.all(np.diff(score.values(cover(Gradients(), score, 0)[1:])) <= 0.0)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("space", [CUBE, mixed_space(), TWELVE], ids=["floats", "mixed", "twelve"])
+@pytest.mark.parametrize("state", ["done", "pending", "failed"])
+def test_a_point_of_the_history_is_not_found_again(search: Search, space: Space, state: str) -> None:
+    middle = space.snap(np.full((1, space.dimension), 0.5))[0]
+    score = Hill(middle, np.eye(space.dimension))
+    nowhere = np.empty((0, space.dimension))
+    first = search(
+        score,
+        space,
+        History(Data(np.zeros((1, len(middle))), np.zeros(1)), nowhere, nowhere),
+        np.random.default_rng(0),
+    )
+    had = {name: first[None, :] if name == state else nowhere for name in ("pending", "failed")}
+    data = Data(first[None, :] if state == "done" else np.zeros_like(first[None, :]), np.zeros(1))
+    second = search(score, space, History(data, **had), np.random.default_rng(0))
+    assert np.abs(second - first).max() > 1e-10
+
+
+def test_the_next_best_point_is_found_where_the_best_was_had() -> None:
+    """In a space too large to try every point."""
+    space = Space({"n": Int(0, 100), "m": Int(0, 100)})
+    score = Hill(np.array([0.5, 0.5]), np.eye(2))
+    grid = np.array([[n / 100, m / 100] for n in range(101) for m in range(101)])
+    found = find(Gradients(), score, space, np.array([[0.5, 0.5]]))
+    # one step from the top, or at least among the best thousandth of the grid
+    assert (score.values(grid) > score.values(found[None, :])[0] + 1e-12).sum() <= 10
+
+
+@pytest.mark.parametrize("make", [Gradients, Direct])
+def test_searches_are_values(make: Callable[[], Search]) -> None:
+    assert make() == make()
+    assert hash(make()) == hash(make())
+
+
+@pytest.mark.parametrize(
+    ("search", "name"),
+    [(Gradients, "candidates"), (Gradients, "starts"), (Gradients, "steps"), (Direct, "evaluations")],
+)
+@pytest.mark.parametrize("value", [0, -3])
+def test_a_setting_out_of_range_is_named(search: Any, name: str, value: int) -> None:
+    with pytest.raises(RecipeError, match=name) as caught:
+        search(**{name: value})
+    assert repr(value) in str(caught.value)

@@ -1,0 +1,302 @@
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bopp import Choice, Float, Int, Space
+from bopp.errors import SpaceError
+from bopp.parameter import Parameter
+
+seeded = settings(derandomize=True, deadline=None, max_examples=60)
+
+PARAMETERS: list[Parameter] = [
+    Float(-1.7e308, 1.7e308),
+    Float(-2, 5),
+    Float(1e-150, 1e150, log=True),
+    Float(1e-320, 1e-310, log=True),
+    Int(-3, 7),
+    Int(0, 2**40),
+    Int(1, 1000, log=True),
+    Choice([None]),
+    Choice([True, False]),
+    Choice(["a", "b", "c"]),
+    Choice([1, True, 1.0, (1, 2)]),
+    Choice([8, 16, 32, 64], ordered=True),
+]
+WIDE: list[Parameter] = [Int(0, 2**70), Int(-(10**40), 10**40), Int(1, 2**63, log=True)]
+NAMES = ["x", "", "🙂", "a\0b", "é" * 600, "'; DROP TABLE trials; --", "<b>&</b>", "../..", '"quoted"']
+
+MIXED = Space(
+    {
+        "x": Float(-1, 1),
+        "lr": Float(1e-6, 1, log=True),
+        "n": Int(1, 100),
+        "units": Int(1, 1000, log=True),
+        "act": Choice(["relu", "tanh", "gelu"]),
+        "flag": Choice([True, False]),
+        "size": Choice([8, 16, 32], ordered=True),
+        "only": Choice(["one"]),
+    }
+)
+FINITE = Space(
+    {
+        "n": Int(2, 5),
+        "units": Int(1, 9, log=True),
+        "act": Choice(["relu", "tanh", None]),
+        "flag": Choice([True, False]),
+        "size": Choice([8, 16, 32], ordered=True),
+        "only": Choice([(1, 2)]),
+    }
+)
+
+
+def spaces(parameters: list[Parameter]) -> st.SearchStrategy[Space]:
+    return st.dictionaries(st.sampled_from(NAMES), st.sampled_from(parameters), min_size=1, max_size=5).map(
+        Space
+    )
+
+
+def cube(space: Space, rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Random points of the cube, and two of its corners."""
+    U = np.random.default_rng(seed).random((rows, space.dimension))
+    return np.vstack([U, np.zeros(space.dimension), np.ones(space.dimension)])
+
+
+@seeded
+@given(spaces(PARAMETERS + WIDE), st.integers(0, 2**32))
+def test_any_point_decodes_to_params_that_fit_and_encode_into_the_cube(space: Space, seed: int) -> None:
+    for u in cube(space, 5, seed):
+        params = space.decode(u)
+        assert list(params) == list(space.parameters)
+        assert space.check(params) == params
+        encoded = space.encode(params)
+        assert encoded.shape == (space.dimension,)
+        assert np.all((encoded >= 0.0) & (encoded <= 1.0))
+
+
+@seeded
+@given(spaces([p for p in PARAMETERS + WIDE if not isinstance(p, Float)]), st.integers(0, 2**32))
+def test_without_floats_the_round_trip_is_exact(space: Space, seed: int) -> None:
+    for u in cube(space, 5, seed):
+        params = space.decode(u)
+        back = space.decode(space.encode(params))
+        assert {name: (type(v), v) for name, v in back.items()} == {
+            name: (type(v), v) for name, v in params.items()
+        }
+
+
+@seeded
+@given(spaces(PARAMETERS), st.integers(0, 2**32))
+def test_snap_is_encode_of_decode_and_does_nothing_twice(space: Space, seed: int) -> None:
+    U = cube(space, 20, seed)
+    snapped = space.snap(U)
+    # A denormal such as 1e-320 has three digits, so its logarithm is known to four.
+    coarse = any(isinstance(p, Float) and 0 < p.low < 1e-300 for p in space.parameters.values())
+    encoded = [space.encode(space.decode(u)) for u in U]
+    np.testing.assert_allclose(snapped, encoded, rtol=0, atol=1e-4 if coarse else 1e-12)
+    np.testing.assert_array_equal(space.snap(snapped), snapped)
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Int(0, 2**50 - 1),
+        Int(1, 2**39, log=True),
+        Int(1, 2**41, log=True),
+        Int(1, 2**49, log=True),
+    ],
+    ids=repr,
+)
+def test_columns_marked_discrete_are_snapped_to_the_grid(parameter: Int) -> None:
+    space = Space({"n": parameter})
+    U = cube(space, 200)
+    marked = space.discrete
+    encoded = np.array([space.encode(space.decode(u)) for u in U])
+    np.testing.assert_allclose(space.snap(U)[:, marked], encoded[:, marked], rtol=0, atol=1e-12)
+
+
+def test_snap_leaves_its_argument_alone() -> None:
+    U = cube(MIXED, 10)
+    before = U.copy()
+    MIXED.snap(U)
+    np.testing.assert_array_equal(U, before)
+
+
+def test_columns_tell_which_parameter_owns_what() -> None:
+    owned = np.concatenate([np.arange(MIXED.dimension)[columns] for columns in MIXED.columns.values()])
+    np.testing.assert_array_equal(owned, np.arange(MIXED.dimension))
+    widths = [np.arange(MIXED.dimension)[columns].size for columns in MIXED.columns.values()]
+    assert widths == [1, 1, 1, 1, 3, 1, 1, 1]
+
+
+def test_changing_one_parameter_changes_its_columns_only() -> None:
+    params = MIXED.decode(np.full(MIXED.dimension, 0.4))
+    for name, other in {"x": 0.9, "n": 99, "act": "gelu", "size": 32}.items():
+        moved = MIXED.encode(params | {name: other}) != MIXED.encode(params)
+        assert moved.any()
+        moved[MIXED.columns[name]] = False
+        assert not moved.any()
+
+
+def test_marks_of_columns() -> None:
+    def marked(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> list[str]:
+        return [name for name, columns in MIXED.columns.items() if mask[columns].all()]
+
+    assert marked(MIXED.discrete) == ["n", "units", "act", "flag", "size", "only"]
+    assert marked(MIXED.unordered) == ["act", "flag", "only"]
+
+
+@pytest.mark.parametrize("space", [MIXED, FINITE])
+def test_a_move_changes_exactly_one_parameter_and_stays_on_the_grid(space: Space) -> None:
+    for u in space.snap(cube(space, 20)):
+        params = space.decode(u)
+        moves = space.moves(u)
+        assert len(moves) > 0
+        assert len(np.unique(moves, axis=0)) == len(moves)
+        np.testing.assert_array_equal(space.snap(moves), moves)
+        changed = []
+        for row in moves:
+            moved = space.decode(row)
+            names = [name for name in params if moved[name] != params[name]]
+            assert len(names) == 1
+            outside = np.ones(space.dimension, dtype=bool)
+            outside[space.columns[names[0]]] = False
+            np.testing.assert_array_equal(row[outside], u[outside])
+            changed += names
+        assert changed.count("act") == 2
+        assert changed.count("flag") == 1
+        assert changed.count("n") >= 2
+        assert "only" not in changed
+
+
+def test_a_space_of_floats_has_no_moves() -> None:
+    assert Space({"x": Float(0, 1), "y": Float(0, 1)}).moves(np.array([0.2, 0.3])).shape == (0, 2)
+
+
+def test_moves_lead_everywhere() -> None:
+    """From one point, moves upon moves reach every point of a finite space."""
+    seen = {tuple(FINITE.snap(np.zeros((1, FINITE.dimension)))[0].tolist())}
+    edge = list(seen)
+    for _ in range(10):
+        found = {tuple(row) for u in edge for row in FINITE.moves(np.array(u)).tolist()} - seen
+        seen |= found
+        edge = list(found)
+    assert len(seen) == FINITE.size
+
+
+def test_the_grid_lists_every_point_once() -> None:
+    grid = FINITE.grid()
+    assert grid.shape == (4 * 9 * 3 * 2 * 3, FINITE.dimension)
+    assert FINITE.size == len(grid)
+    np.testing.assert_allclose(FINITE.snap(grid), grid, rtol=0, atol=1e-12)
+    listed = [tuple(FINITE.decode(u).values()) for u in grid]
+    wanted = product(range(2, 6), range(1, 10), ("relu", "tanh", None), (True, False), (8, 16, 32), ((1, 2),))
+    assert sorted(listed, key=repr) == sorted(wanted, key=repr)
+
+
+def test_size() -> None:
+    assert MIXED.size == math.inf
+    assert Space({"n": Int(0, 2**70), "c": Choice([1, 2])}).size == 2 * (2**70 + 1)
+    assert Space({"only": Choice([None])}).size == 1
+
+
+def test_many_ints_and_a_float_have_no_end_of_params() -> None:
+    """The count of the Ints alone is larger than any float."""
+    ints: dict[str, Parameter] = {f"n{i}": Int(1, 100) for i in range(200)}
+    assert Space(ints | {"x": Float(0, 1)}).size == math.inf
+    assert Space({"x": Float(0, 1)} | ints).size == math.inf
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_text_is_a_name(name: str) -> None:
+    space = Space({name: Int(1, 3)})
+    assert space.decode(space.encode({name: 2})) == {name: 2}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, ["at least one", "empty"]),
+        ([], ["dict", "[]"]),
+        ([("x", Float(0, 1))], ["dict", "'x'"]),
+        (None, ["dict", "None"]),
+        ("x", ["dict", "'x'"]),
+        ({1: Float(0, 1)}, ["names", "strings", "1"]),
+        ({None: Float(0, 1)}, ["names", "strings", "None"]),
+        ({"ok": Float(0, 1), "lr": 3}, ["'lr'", "Float", "Int", "Choice", "3"]),
+        ({"lr": (0, 1)}, ["'lr'", "(0, 1)"]),
+        ({"lr": Float}, ["'lr'", "Float"]),
+        ({"lr": None}, ["'lr'", "None"]),
+    ],
+)
+def test_a_bad_space_names_what_came_and_what_was_wanted(parameters: Any, words: list[str]) -> None:
+    with pytest.raises(SpaceError) as caught:
+        Space(parameters)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+GOOD = {"x": 0.5, "lr": 0.1, "n": 3, "units": 7, "act": "relu", "flag": True, "size": 8, "only": "one"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"x": 1.5}, ["'x'", "1.5", "-1.0", "1.0"]),
+        ({"x": "0.5"}, ["'x'", "'0.5'", "number"]),
+        ({"x": math.nan}, ["'x'", "nan"]),
+        ({"x": None}, ["'x'", "None"]),
+        ({"lr": 0.0}, ["'lr'", "0.0", "1e-06"]),
+        ({"n": 101}, ["'n'", "101", "100"]),
+        ({"n": 2.5}, ["'n'", "2.5", "whole"]),
+        ({"n": True}, ["'n'", "True"]),
+        ({"act": "sigmoid"}, ["'act'", "'sigmoid'", "'relu'"]),
+        ({"act": ["relu"]}, ["'act'", "['relu']"]),
+        ({"flag": "yes"}, ["'flag'", "'yes'"]),
+        ({"speed": 1}, ["'speed'"]),
+        ({7: 1}, ["7"]),
+    ],
+)
+def test_params_that_do_not_fit_are_named(change: dict[Any, Any], words: list[str]) -> None:
+    for method in (MIXED.check, MIXED.encode):
+        with pytest.raises(SpaceError) as caught:
+            method(GOOD | change)
+        assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_a_missing_parameter_is_named() -> None:
+    with pytest.raises(SpaceError, match="'units'"):
+        MIXED.check({name: value for name, value in GOOD.items() if name != "units"})
+
+
+@pytest.mark.parametrize("params", [None, 3, "x", [("x", 0.5)]])
+def test_params_that_are_no_dict_are_refused(params: Any) -> None:
+    with pytest.raises(SpaceError, match="dict"):
+        MIXED.check(params)
+
+
+def test_check_returns_own_types_in_own_order_and_leaves_the_argument_alone() -> None:
+    given = dict(reversed((GOOD | {"x": 1, "n": np.float64(3.0), "size": np.int64(8)}).items()))
+    before = dict(given)
+    checked = MIXED.check(given)
+    assert checked == GOOD | {"x": 1.0}
+    assert list(checked) == list(MIXED.parameters)
+    assert [type(checked[name]) for name in ("x", "n", "size")] == [float, int, int]
+    assert given == before
+
+
+def test_spaces_are_compared_by_their_parameters() -> None:
+    assert Space(MIXED) == MIXED
+    assert Space({"x": Float(0, 1)}) != Space({"x": Float(0, 2)})
+    assert Space({"x": Float(0, 1)}) != Space({"y": Float(0, 1)})
+    assert "'x': Float(low=0.0, high=1.0, log=False)" in repr(Space({"x": Float(0, 1)}))
+
+
+def test_a_space_does_not_follow_later_changes_of_the_dict() -> None:
+    parameters: dict[str, Parameter] = {"x": Float(0, 1)}
+    space = Space(parameters)
+    parameters["y"] = Float(0, 1)
+    assert space == Space({"x": Float(0, 1)})

@@ -1,0 +1,456 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from bopp import outcome as outcomes
+from bopp.acquisition import MES, UCB, Acquisition, Scores, ei, est, log_ei, paper_beta, pi
+from bopp.data import Array, Data, History
+from bopp.errors import RecipeError
+from bopp.fit import MAP, SliceSampling
+from bopp.gp import GP
+from bopp.initial import Sobol, Uniform
+from bopp.kernels import Kernel, Matern52, SquaredExponential
+from bopp.known import Known
+from bopp.parameter import Choice, Float, Int
+from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
+from bopp.search import Direct, Gradients, Score
+from bopp.space import Space
+from bopp.suggest import Promise, Recipe, believe, suggest
+from toys import known, slope, smooth
+
+PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
+MIXED = Space({"x": Float(0, 1), "n": Int(1, 50), "act": Choice(["relu", "tanh", "elu"])})
+NOWHERE = np.empty((0, 2))
+BASE = replace(Recipe.default(), initial=Sobol(5))  # however many points the default may begin with
+BAYESIAN = replace(BASE, fit=SliceSampling(samples=3, burn_in=2, thinning=1))
+RECIPES = {
+    "default": BASE,
+    "bayesian": BAYESIAN,
+    "neighbours": replace(BASE, pseudo=Neighbours()),
+    "mes": replace(BASE, acquisition=MES()),
+    "ucb": Recipe.paper("ucb"),
+    "pi": Recipe.paper("pi", tau0=0.0),
+    "ei": Recipe.paper("ei", tau0=None),
+    "random": Recipe.random(),
+}
+
+
+def plane(n: int = 8, seed: int = 0) -> History:
+    return History(smooth(n, 2, seed), NOWHERE, NOWHERE)
+
+
+def mixed(n: int = 8, seed: int = 0) -> History:
+    """Trials of all states in the mixed space."""
+    X = MIXED.snap(np.random.default_rng(seed).random((n + 3, MIXED.dimension)))
+    y = np.sin(5.0 * X[:n, 0]) + X[:n, 1]
+    return History(Data(X[:n], y), X[n : n + 2], X[n + 2 :])
+
+
+def mirror(known: Known) -> Data:
+    return Data(1.0 - known.data.X, known.data.y, 0.1)
+
+
+def wild(known: Known) -> Data:
+    rng = np.random.default_rng(0)
+    return Data(rng.random((20, known.dimension)), 1e3 * rng.normal(size=20))
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_the_same_arguments_give_the_same_bits(recipe: Recipe) -> None:
+    for space, history in ((PLANE, plane), (MIXED, mixed)):
+        first = suggest(space, recipe, history(), (3, 8))
+        assert np.array_equal(first, suggest(space, recipe, history(), (3, 8)))
+        assert first.shape == (space.dimension,)
+        assert np.array_equal(space.snap(first[None, :])[0], first)
+
+
+def draws(key: tuple[int, int]) -> list[float]:
+    """The first random number that fit, policy and search are given."""
+    drawn = []
+
+    def fit(data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+        drawn.append(rng.random())
+        return MAP()(data, kernel, rng)
+
+    def policy(known: Known) -> Data:
+        drawn.append(known.rng.random())
+        return none(known)
+
+    def search(score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
+        drawn.append(rng.random())
+        return np.zeros(2)
+
+    suggest(PLANE, replace(BASE, fit=fit, pseudo=policy, search=search), plane(), key)
+    return drawn
+
+
+def test_fit_policy_and_search_have_each_a_randomness_of_seed_and_number() -> None:
+    keys = [(0, 8), (0, 9), (1, 8), (8, 0)]
+    assert all(draws(key) == draws(key) for key in keys)
+    assert len({number for key in keys for number in draws(key)}) == 3 * len(keys)
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_suggestion_leaves_the_history_as_it_was(recipe: Recipe) -> None:
+    history = mixed()
+    before = [
+        a.copy()
+        for a in (history.data.X, history.data.y, history.data.noise, history.pending, history.failed)
+    ]
+    suggest(MIXED, recipe, history, (0, 11))
+    after = [history.data.X, history.data.y, history.data.noise, history.pending, history.failed]
+    assert all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("recipe", [BASE, BAYESIAN, Recipe.paper("ucb"), Recipe.paper("ei")])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_zero_pseudo_points_are_plain_optimization(recipe: Recipe, seed: int) -> None:
+    plain = suggest(PLANE, replace(recipe, pseudo=none), plane(seed=seed), (seed, 8))
+    for nothing in (
+        Neighbours(per_point=0),
+        Neighbours(count=lambda t: 0),
+        Pending() + Failed(),
+        none + none,
+    ):
+        policy: Policy = nothing
+        assert np.array_equal(
+            suggest(PLANE, replace(recipe, pseudo=policy), plane(seed=seed), (seed, 8)), plain
+        )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_duplicates_are_plain_optimization_with_half_the_noise(seed: int) -> None:
+    """tau0 = 0 and DIRECT, which is deterministic: the same point."""
+    paper = Recipe.paper("ucb", tau0=0.0)
+    (gp,) = paper.fit(plane(seed=seed).data, paper.kernel, np.random.default_rng(0))
+    duplicated = suggest(PLANE, paper, plane(seed=seed), (seed, 8))
+
+    def halved(data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+        return (replace(gp, noise=gp.noise / 2),)
+
+    plain = suggest(PLANE, replace(paper, fit=halved, pseudo=none), plane(seed=seed), (seed, 8))
+    np.testing.assert_allclose(duplicated, plain, atol=1e-6)
+
+
+class Watch:
+    """A policy and an acquisition that note what they were shown."""
+
+    def __init__(self, policy: Policy, acquisition: Acquisition = log_ei) -> None:
+        self.policy, self.inner = policy, acquisition
+        self.shown: list[Known] = []
+        self.scored: list[Known] = []
+
+    def points(self, known: Known) -> Data:
+        self.shown.append(known)
+        return self.policy(known)
+
+    def score(self, mean: Array, sd: Array, known: Known) -> Scores | Array:
+        self.scored.append(known)
+        return self.inner(mean, sd, known)
+
+    def recipe(self, base: Recipe | None = None) -> Recipe:
+        return replace(base or BASE, pseudo=self.points, acquisition=self.score)
+
+
+def same_model(one: GP, other: GP) -> bool:
+    return (
+        one.kernel == other.kernel
+        and np.array_equal(one.lengthscale, other.lengthscale)
+        and one.variance == other.variance
+        and one.noise == other.noise
+    )
+
+
+def test_hyper_parameters_see_real_data_only() -> None:
+    _, (plain,) = believe(plane(), BASE, (0, 8))
+    watch = Watch(wild)
+    suggest(PLANE, watch.recipe(), plane(), (0, 8))
+    assert all(same_model(seen.posterior.gp, plain.gp) for seen in (*watch.shown, *watch.scored))
+
+
+def test_a_policy_sees_the_real_data_and_an_acquisition_the_pseudo_points_too() -> None:
+    scale, (plain,) = believe(plane(), BASE, (0, 8))
+    watch = Watch(wild)
+    suggest(PLANE, watch.recipe(), plane(), (0, 8))
+    (shown,) = watch.shown
+    assert len(shown.data) == len(shown.posterior.data) == 8
+    assert np.array_equal(shown.data.y, scale(plane().data.y))
+    for scored in watch.scored:
+        assert len(scored.data) == 8
+        assert scored.best == scale(plane().data.y).max()
+        U = np.random.default_rng(1).random((20, 2))
+        np.testing.assert_allclose(scored.posterior(U), plain.condition(wild(shown))(U), rtol=1e-12)
+
+
+def test_pseudo_points_are_gone_by_the_next_suggestion() -> None:
+    watch = Watch(wild)
+    for _ in range(2):
+        suggest(PLANE, watch.recipe(), plane(), (0, 8))
+    assert [len(seen.posterior.data) for seen in watch.shown] == [8, 8]
+    assert {len(seen.posterior.data) for seen in watch.scored} == {28}
+
+
+def test_pending_and_failed_points_are_shown() -> None:
+    watch = Watch(none)
+    history = mixed()
+    suggest(MIXED, watch.recipe(), history, (0, 11))
+    assert np.array_equal(watch.shown[0].pending, history.pending)
+    assert np.array_equal(watch.shown[0].failed, history.failed)
+    assert np.array_equal(watch.scored[0].pending, history.pending)
+
+
+@pytest.mark.parametrize(("trials", "t"), [(5, 1), (6, 2), (12, 8)])
+def test_iterations_count_from_one_after_the_initial_design(trials: int, t: int) -> None:
+    watch = Watch(none)
+    suggest(PLANE, watch.recipe(Recipe.paper("ucb")), plane(trials), (0, trials))
+    assert {seen.t for seen in (*watch.shown, *watch.scored)} == {t}
+
+
+@pytest.mark.parametrize("policy", [none, mirror])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_algorithm_2_step_by_step(policy: Policy, seed: int) -> None:
+    """The suggestion has a larger score than a thousand random points, on the posterior built by hand."""
+    recipe = replace(BASE, pseudo=policy, acquisition=log_ei, search=Gradients())
+    history = plane(seed=seed)
+    u = suggest(PLANE, recipe, history, (seed, 8))
+    y = recipe.outcome(history.data.y)(history.data.y)
+    real = Data(history.data.X, y)
+    (gp,) = recipe.fit(real, recipe.kernel, np.random.default_rng(0))
+    seen = known(real, gp)
+    promised = replace(seen, posterior=gp.condition(real + policy(seen)))
+    U = np.vstack([u, np.random.default_rng(5).random((1000, 2))])
+    score = log_ei(*promised.posterior(U), promised)[0]
+    assert np.argmax(score) == 0
+
+
+def test_a_users_own_policy_changes_the_suggestion() -> None:
+    plain = suggest(PLANE, replace(BASE, pseudo=none), plane(), (0, 8))
+    mirrored = suggest(PLANE, replace(BASE, pseudo=mirror), plane(), (0, 8))
+    assert np.abs(plain - mirrored).max() > 1e-3
+
+
+def test_a_users_own_acquisition_may_return_the_score_alone() -> None:
+    def alone(mean: Array, sd: Array, known: Known) -> Array:
+        return mean + 2.0 * sd
+
+    recipe = replace(BASE, acquisition=alone)
+    own = suggest(PLANE, recipe, plane(), (0, 8))
+    np.testing.assert_allclose(
+        own, suggest(PLANE, replace(recipe, acquisition=UCB(4.0)), plane(), (0, 8)), atol=1e-3
+    )
+
+
+def test_four_points_asked_at_once_are_apart() -> None:
+    history = plane(10)
+    for number in range(10, 14):
+        u = suggest(PLANE, BASE, history, (0, number))
+        assert np.abs(history.X - u).max(axis=1).min() > 1e-3
+        history = replace(history, pending=np.vstack([history.pending, u]))
+
+
+@pytest.mark.parametrize("recipe", [BASE, Recipe.paper("ucb"), Recipe.random()])
+def test_a_space_of_twelve_points_is_covered_by_twelve(recipe: Recipe) -> None:
+    space = Space({"n": Int(0, 2), "act": Choice(["relu", "tanh", "elu", "silu"])})
+    X = np.empty((0, space.dimension))
+    for number in range(12):
+        history = History(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
+        X = np.vstack([X, suggest(space, recipe, history, (0, number))])
+    assert len(np.unique(X, axis=0)) == 12
+    history = History(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
+    again = suggest(space, recipe, history, (0, 12))
+    assert np.array_equal(space.snap(again[None, :])[0], again)
+
+
+@pytest.mark.parametrize("recipe", [BASE, replace(BASE, outcome=outcomes.standardised)])
+@pytest.mark.parametrize("exponent", [-60, -3, 5, 60])
+def test_a_unit_that_is_a_power_of_two_changes_no_bit(recipe: Recipe, exponent: int) -> None:
+    data = plane().data
+    scaled = replace(plane(), data=Data(data.X, np.ldexp(data.y, exponent)))
+    assert np.array_equal(suggest(PLANE, recipe, scaled, (0, 8)), suggest(PLANE, recipe, plane(), (0, 8)))
+
+
+@pytest.mark.parametrize(("a", "b"), [(3.7, 0.0), (1.0, 100.0), (1e-5, -2.0)])
+def test_unit_and_origin_of_y_do_not_matter(a: float, b: float) -> None:
+    data = plane().data
+    moved = replace(plane(), data=Data(data.X, a * data.y + b))
+    wanted = suggest(PLANE, BASE, plane(), (0, 8))
+    np.testing.assert_allclose(suggest(PLANE, BASE, moved, (0, 8)), wanted, atol=1e-4)
+
+
+def test_noises_of_observations_have_the_unit_of_y() -> None:
+    """A noise is a variance in the unit of y: y times 8 and noise times 64 are the same data."""
+    data, recipe = plane().data, replace(BASE, outcome=outcomes.standardised)
+    noise = np.linspace(0.0, 0.5, 8)
+    one = replace(plane(), data=Data(data.X, data.y, noise))
+    other = replace(plane(), data=Data(data.X, 8.0 * data.y, 64.0 * noise))
+    np.testing.assert_allclose(
+        suggest(PLANE, recipe, other, (0, 8)), suggest(PLANE, recipe, one, (0, 8)), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("acquisition", [pi, ei, log_ei, MES(), est, UCB()])
+def test_one_value_that_towers_over_the_others_is_no_trouble(acquisition: Acquisition) -> None:
+    X = np.random.default_rng(0).random((40, 2))
+    y = 1e-3 * np.sin(X @ np.array([3.0, 4.0]))
+    y[7] = 1.0
+    for outcome in (outcomes.standardised, outcomes.power):
+        recipe = replace(BASE, acquisition=acquisition, outcome=outcome)
+        u = suggest(PLANE, recipe, History(Data(X, y), NOWHERE, NOWHERE), (0, 40))
+        assert np.all((u >= 0.0) & (u <= 1.0))
+
+
+@pytest.mark.parametrize("name", ["default", "bayesian", "neighbours", "mes"])
+@pytest.mark.parametrize("y", [[0.0] * 6, [2.5] * 6, [1.0, 1.0, 1.0, 1.0, 1.0, 2.0]])
+def test_values_that_tell_nothing_still_give_a_point(name: str, y: list[float]) -> None:
+    history = replace(plane(6), data=Data(plane(6).data.X, np.array(y)))
+    u = suggest(PLANE, RECIPES[name], history, (0, 6))
+    assert np.all(np.isfinite(u))
+
+
+@pytest.mark.parametrize("name", ["default", "ucb", "pi", "ei"])
+def test_one_value_among_failures_is_enough(name: str) -> None:
+    X = np.random.default_rng(0).random((6, 2))
+    u = suggest(PLANE, RECIPES[name], History(Data(X[:1], np.ones(1)), NOWHERE, X[1:]), (0, 6))
+    assert np.all((u >= 0.0) & (u <= 1.0))
+
+
+def test_without_a_value_the_initial_design_goes_on() -> None:
+    X = np.random.default_rng(0).random((9, 2))
+    for history in (History(Data.empty(2), X, NOWHERE), History(Data.empty(2), NOWHERE, X)):
+        assert np.array_equal(suggest(PLANE, Recipe.paper("ucb"), history, (4, 9)), Uniform()(2, 4, 9))
+
+
+def test_the_first_points_are_those_of_the_initial_design() -> None:
+    points = []
+    for n in range(6):
+        history = replace(plane(), data=plane().data[:n])
+        points.append(suggest(PLANE, Recipe.paper("ei"), history, (4, n)))
+    design = [Uniform(5)(2, 4, n) for n in range(6)]
+    assert np.array_equal(points[:5], design[:5])
+    assert not np.array_equal(points[5], design[5])
+
+
+@pytest.mark.parametrize("seed", [0, 17])
+def test_random_points_are_scipys_sobol_points(seed: int) -> None:
+    sequence = qmc.Sobol(2, rng=np.random.default_rng(seed)).random(16)
+    X = np.empty((0, 2))
+    for number in range(16):
+        history = History(Data(X, np.zeros(len(X))), NOWHERE, NOWHERE)
+        X = np.vstack([X, suggest(PLANE, Recipe.random(), history, (seed, number))])
+    assert np.array_equal(X, sequence)
+
+
+def two_models() -> tuple[Known, Known]:
+    data = smooth(7, 2, seed=3)
+    models = (
+        GP(Matern52(), np.array([0.3, 0.6]), 1.1, 1e-3),
+        GP(Matern52(), np.array([0.8, 0.4]), 0.7, 1e-2),
+    )
+    return known(data, models[0], t=3), known(data, models[1], t=3)
+
+
+ELSEWHERE = np.random.default_rng(8).random((9, 2))
+PLAIN: list[Acquisition] = [pi, ei, UCB(paper_beta), MES(), est]
+
+
+@pytest.mark.parametrize("acquisition", [*PLAIN, log_ei])
+def test_the_average_of_two_equal_beliefs_is_one_of_them(acquisition: Acquisition) -> None:
+    belief = two_models()[0]
+    one, two = Promise(acquisition, (belief,)), Promise(acquisition, (belief, belief))
+    np.testing.assert_allclose(two.values(ELSEWHERE), one.values(ELSEWHERE), rtol=1e-12)
+    for got, wanted in zip(two.gradient(ELSEWHERE), one.gradient(ELSEWHERE), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("acquisition", PLAIN)
+def test_scores_are_averaged_over_the_models(acquisition: Acquisition) -> None:
+    apart = [Promise(acquisition, (belief,)).values(ELSEWHERE) for belief in two_models()]
+    np.testing.assert_allclose(
+        Promise(acquisition, two_models()).values(ELSEWHERE), np.mean(apart, axis=0), rtol=1e-12
+    )
+
+
+def test_averaged_log_ei_is_the_logarithm_of_averaged_ei() -> None:
+    improvement = Promise(ei, two_models()).values(ELSEWHERE)
+    np.testing.assert_allclose(
+        np.exp(Promise(log_ei, two_models()).values(ELSEWHERE)), improvement, rtol=1e-10
+    )
+
+
+def plain_score(mean: Array, sd: Array, known: Known) -> Array:
+    return np.tanh(mean) + sd**2
+
+
+@pytest.mark.parametrize("acquisition", [*PLAIN, log_ei, plain_score])
+@pytest.mark.parametrize("models", [1, 2])
+def test_gradient_of_a_promise_is_its_difference_quotient(acquisition: Acquisition, models: int) -> None:
+    promise = Promise(acquisition, two_models()[:models])
+    values, gradient = promise.gradient(ELSEWHERE)
+    np.testing.assert_allclose(values, promise.values(ELSEWHERE), rtol=1e-10)
+    for u, got in zip(ELSEWHERE, gradient, strict=True):
+        wanted = slope(lambda u: float(promise.values(u[None, :])[0]), u)
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_a_bayesian_suggestion_averages_over_all_models() -> None:
+    watch = Watch(Neighbours(), ei)
+    suggest(PLANE, watch.recipe(BAYESIAN), plane(), (0, 8))
+    lengthscales = {tuple(seen.posterior.gp.lengthscale) for seen in watch.shown}
+    assert len(watch.shown) == len(lengthscales) == 3
+    assert {tuple(seen.posterior.gp.lengthscale) for seen in watch.scored} == lengthscales
+
+
+@pytest.mark.parametrize("name", ["ucb", "pi", "ei"])
+def test_the_papers_recipes_have_the_papers_settings(name: Any) -> None:
+    recipe = Recipe.paper(name, tau0=0.01)
+    assert recipe.kernel == SquaredExponential(ard=True)
+    assert isinstance(recipe.fit, MAP)
+    assert recipe.fit.priors is None  # maximum likelihood
+    assert (recipe.fit.variance, recipe.fit.noise) == (1.0, 1e-4)
+    assert recipe.pseudo == Neighbours(0.01, shape="box", per_point=1)
+    assert recipe.acquisition == {"ucb": UCB(paper_beta), "pi": pi, "ei": ei}[name]
+    assert isinstance(recipe.search, Direct)
+    assert recipe.initial == Uniform(5)
+    assert recipe.outcome is outcomes.raw
+
+
+def test_tau0_of_the_papers_recipes() -> None:
+    assert Recipe.paper("ucb").pseudo == Neighbours(0.001)
+    assert Recipe.paper("ucb", tau0=0).pseudo == Neighbours(0)
+    assert Recipe.paper("ucb", tau0=None).pseudo == none
+    assert Recipe.paper("ucb", evaluations=77).search == Direct(77)
+
+
+@pytest.mark.parametrize("name", ["xyz", "UCB", "", None])
+def test_an_unknown_recipe_of_the_paper_is_named(name: Any) -> None:
+    with pytest.raises(RecipeError, match="ucb") as caught:
+        Recipe.paper(name)
+    assert repr(name) in str(caught.value)
+
+
+def test_the_papers_ucb_maximises_the_papers_formula() -> None:
+    """At its suggestion mean + sqrt(beta_t) sd is about as large as anywhere on a fine grid."""
+    history, recipe = plane(12, seed=4), Recipe.paper("ucb", tau0=None, evaluations=2000)
+    u = suggest(PLANE, recipe, history, (0, 12))
+    _, (posterior,) = believe(history, recipe, (0, 12))
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2)
+
+    def bound(U: Array) -> Array:
+        mean, sd = posterior(U)
+        return mean + math.sqrt(paper_beta(8, 2)) * sd
+
+    assert bound(u[None, :])[0] >= bound(grid).max() - 0.02 * np.ptp(bound(grid))
+
+
+def test_recipes_are_values() -> None:
+    make: list[Callable[[], Recipe]] = [Recipe.default, Recipe.random, lambda: Recipe.paper("ei", 0.01)]
+    for recipe in make:
+        assert recipe() == recipe()
+    assert Recipe.random().initial == Sobol(math.inf)

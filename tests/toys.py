@@ -1,0 +1,48 @@
+"""Toys: small data, and what is known of them, for tests of several modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bopp.data import Array, Data
+from bopp.gp import GP
+from bopp.kernels import Kernel, Matern52, SquaredExponential
+from bopp.known import Known
+
+KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
+
+
+def smooth(n: int, d: int, seed: int) -> Data:
+    """n random points of the cube with the values of a smooth function, mean 0 and sd 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.sin(3.0 * X @ rng.uniform(0.5, 1.5, d)) + X @ rng.uniform(-0.5, 0.5, d)
+    return Data(X, (y - y.mean()) / y.std())
+
+
+def known(
+    data: Data,
+    gp: GP | None = None,
+    pending: Array | None = None,
+    failed: Array | None = None,
+    t: int = 1,
+    seed: int = 0,
+) -> Known:
+    """What is known after `data`, with no point pending or failed unless given."""
+    nowhere = np.empty((0, data.X.shape[1]))
+    model = gp or GP(Matern52(), np.full(data.X.shape[1], 0.4), 1.2, 1e-3)
+    return Known(
+        data,
+        model.condition(data),
+        nowhere if pending is None else pending,
+        nowhere if failed is None else failed,
+        t,
+        np.random.default_rng(seed),
+    )
+
+
+def slope(f: Callable[[Array], float], x: Array, step: float = 1e-5) -> Array:
+    """The gradient of f at x by central differences."""
+    return np.array([(f(x + step * e) - f(x - step * e)) / (2.0 * step) for e in np.eye(len(x))])
