@@ -195,7 +195,6 @@ def test_a_second_tell_of_the_same_value_changes_nothing() -> None:
 def test_a_second_tell_of_another_value_is_refused_and_the_first_kept(
     first: float | None, second: float | None, words: list[str]
 ) -> None:
-    """Fault 10."""
     opt = Optimizer(PLANE)
     trial = opt.ask()
     told = opt.tell(trial, first)

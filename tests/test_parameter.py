@@ -98,7 +98,6 @@ def test_float_ends_are_exact_and_everything_between_is_inside(
     ("low", "log"), [(0.0, False), (1.0, True), (1e10, True), (1.7e308, False), (1.7e308, True)]
 )
 def test_two_neighbouring_floats_make_a_range_or_are_refused_in_words(low: float, log: bool) -> None:
-    """Fault 18."""
     high = math.nextafter(low, math.inf)
     refusal = None
     try:
@@ -161,7 +160,6 @@ def test_int_ends_are_at_the_ends(parameter: Int) -> None:
 @pytest.mark.parametrize("centre", [2**53, 2**63, 2**70, 10**40])
 @pytest.mark.parametrize("log", [False, True])
 def test_every_integer_of_a_narrow_range_far_out_is_reached(centre: int, log: bool) -> None:
-    """Fault 17."""
     parameter = Int(centre - 5, centre + 5, log=log)
     values = list(range(parameter.low, parameter.high + 1))
     assert [parameter.decode(parameter.encode(value)) for value in values] == values

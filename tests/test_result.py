@@ -262,7 +262,6 @@ EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_text_is_refused(edit: str) -> None:
-    """Fault 8."""
     with pytest.raises(BoppError):
         Result.from_json(edited(EDITS[edit]))
 

@@ -101,7 +101,7 @@ def test_what_is_no_finite_number_is_a_failed_trial(value: Any) -> None:
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 @pytest.mark.filterwarnings("default::numpy.exceptions.ComplexWarning")
 def test_what_is_no_number_is_refused_and_the_trial_stays_open(value: Any) -> None:
-    """Fault 15; numpy only warns where it drops the imaginary part, which a user would not see."""
+    """NumPy only warns where it drops the imaginary part, which a user would not see."""
     opt = Optimizer({"x": Float(0, 1)})
     trial = opt.ask()
     with pytest.raises(TellError, match="number") as caught:

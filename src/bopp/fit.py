@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -77,30 +79,34 @@ class MAP:
         return value - 0.5 * float(z @ z), gradient - z / sd
 
     def _climb(self, data: Data, kernel: Kernel) -> Array:
-        count = data.X.shape[1] if kernel.ard else 1
-        theta = np.clip(self._prior(count + 2)[0], *self._bounds(count + 2))
-        for part, steps in self._stages(data):
+        size = (data.X.shape[1] if kernel.ard else 1) + 2
+        low, high = self._bounds(size)
+        theta, scale = self._prior(size)
+        theta = np.clip(theta, low, high)
+        stages = self._stages(data)
+        for part, steps, tolerance in stages:
 
-            def loss(theta: Array, part: Data = part) -> tuple[float, Array]:
-                value, gradient = self.log_density(theta, part, kernel)
-                return -value, -gradient
+            def loss(z: Array, part: Data = part, theta: Array = theta, scale: Array = scale) -> Any:
+                value, gradient = self.log_density(theta + scale * z, part, kernel)
+                return -value, -gradient * scale
 
-            bounds = list(zip(*self._bounds(count + 2), strict=True))
-            options = {"maxiter": steps, "ftol": 1e-6, "gtol": 1e-3}
-            theta = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-        return np.asarray(theta)
+            bounds = list(zip((low - theta) / scale, (high - theta) / scale, strict=True))
+            options = {"maxiter": steps, "ftol": tolerance, "gtol": 1e-3}
+            found = minimize(loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            theta = np.clip(theta + scale * found.x, low, high)
+            if part is not stages[-1][0]:  # more data, narrower peak
+                scale = scale * np.sqrt(found.hess_inv.todense().diagonal() * len(part) / len(data))
+        return theta
 
-    def _stages(self, data: Data) -> list[tuple[Data, int]]:
+    def _stages(self, data: Data) -> list[tuple[Data, int, float]]:
         """A part of many points finds the neighbourhood of the answer, all of them the answer."""
         full = _thinned(data, self.largest)
         if len(full) <= COARSE:
-            return [(full, 40)]
-        return [(_thinned(data, max(COARSE, len(full) // 4)), 40), (full, 4)]
+            return [(full, 40, 1e-5)]
+        return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 10, 1e-6)]
 
     def _prior(self, size: int) -> tuple[Array, Array]:
-        priors = self.priors or Priors()
-        rows = [priors.lengthscale] * (size - 2) + [priors.variance, priors.noise]
-        return np.array([row.mean for row in rows]), np.array([row.sd for row in rows])
+        return _moments(self.priors or Priors(), size)
 
     def _bounds(self, size: int) -> tuple[Array, Array]:
         variances = VARIANCES if self.variance is None else (self.variance, self.variance)
@@ -181,6 +187,13 @@ def slice_step(
         if log_density(at(position)) > level:
             return at(position)
         left, right = (position, right) if position < theta[axis] else (left, position)
+
+
+@lru_cache
+def _moments(priors: Priors, size: int) -> tuple[Array, Array]:
+    """Mean and sd of theta."""
+    rows = [priors.lengthscale] * (size - 2) + [priors.variance, priors.noise]
+    return np.array([row.mean for row in rows]), np.array([row.sd for row in rows])
 
 
 def _gp(theta: Array, kernel: Kernel) -> GP:

@@ -33,7 +33,8 @@ class SquaredExponential:
     ard: bool = True
 
     def __call__(self, r2: Array) -> tuple[Array, Array]:
-        value = np.exp(-0.5 * r2)
+        value = r2 * -0.5
+        np.exp(value, out=value)
         return value, -0.5 * value
 
 
@@ -44,15 +45,17 @@ class Matern52:
     ard: bool = True
 
     def __call__(self, r2: Array) -> tuple[Array, Array]:
-        a = np.sqrt(5.0 * r2)
-        decay = np.exp(-a)
+        value = r2 * (5.0 / 3.0)  # few arrays, reused: fresh memory costs more than arithmetic
+        a = r2 * 5.0
+        np.sqrt(a, out=a)
+        decay = np.negative(a)
+        np.exp(decay, out=decay)
         a += 1.0
+        value += a
+        value *= decay
         a *= decay
-        decay *= r2
-        decay *= 5.0 / 3.0
-        decay += a  # (1 + a) e^-a + (a^2 / 3) e^-a
         a *= -5.0 / 6.0
-        return decay, a
+        return value, a
 
 
 def squared_distance(A: Array, B: Array) -> Array:

@@ -21,8 +21,9 @@ from bopp.errors import RecipeError
 from bopp.space import Space
 
 SAME = 1e-6  # Floats closer than this part of their range are one
-ARRIVED = 1e-6  # an ascent ends where its next step is shorter than this
+ARRIVED = 1e-4  # an ascent ends where its next step is shorter than this
 LONGEST_STEP = 0.3
+FAIR_START = 5  # steps before an ascent may be given up
 ANCHORS = 5  # best observed points that are searched around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
 
@@ -43,13 +44,13 @@ class Gradients:
     """Multi-start gradient ascent, all starts as one batch; discrete parameters are changed in turn with it.
 
     Args:
-        candidates: random points from which the starts are chosen.
+        candidates: random points from which the starts are chosen; twice as many in a mixed space.
         local: points near the best observed ones, from which as many starts are chosen.
         starts: how many ascents, in all.
         steps: how many steps of an ascent at most.
     """
 
-    candidates: int = 1000
+    candidates: int = 500
     local: int = 250
     starts: int = 10
     steps: int = 50
@@ -63,13 +64,15 @@ class Gradients:
         if space.size < ENUMERABLE:
             U = space.grid()
             return best_fresh(U, score.values(U), space, history.X, rng)
-        U = space.snap(np.vstack([rng.random((self.candidates, space.dimension)), self._near(history, rng)]))
+        mixed = bool(space.discrete.any())
+        count = 2 * self.candidates if mixed else self.candidates
+        U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
         values = score.values(U)
         half = -(-self.starts // 2)
-        wide, local = np.argsort(-values[: self.candidates]), np.argsort(-values[self.candidates :])
-        starts = U[np.concatenate([wide[:half], self.candidates + local[:half]])]
-        tops, top_values = ascend(score, starts, ~space.unordered, self.steps)
-        if space.discrete.any():
+        wide, local = np.argsort(-values[:count]), count + np.argsort(-values[count:])
+        starts = U[np.concatenate([wide[:half], local[:half]])]
+        tops, top_values = ascend(score, starts, ~space.unordered, self.steps, race=not mixed)
+        if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
         everything = np.vstack([tops, U]), np.concatenate([top_values, values])
         return best_fresh(*everything, space, history.X, rng)
@@ -106,11 +109,14 @@ class Direct:
         return best_fresh(np.array(tried), np.array(values), space, history.X, rng)
 
 
-def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> tuple[Array, Array]:
+def ascend(
+    score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int, race: bool = False
+) -> tuple[Array, Array]:
     """Climb from every row of U at once inside the cube, moving the `free` columns: points and values.
 
     Projected BFGS. Each start has an inverse Hessian H and a step length of its own; one whose step did not
     help tries a shorter step in the next round, while the others go on; one that has arrived is left alone.
+    In a race, one without hope to pass the leader is left alone too.
     """
     U = U.copy()
     value, slope = score.gradient(U)
@@ -121,22 +127,24 @@ def ascend(score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int) -> t
     for step in range(steps):
         blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
         pull = np.where(blocked, 0.0, slope)
-        way = np.where(blocked, 0.0, np.einsum("mij,mj->mi", H, pull))
+        way = np.where(blocked, 0.0, (H @ pull[:, :, None])[:, :, 0])
         way /= np.maximum(1.0, np.abs(way).max(axis=1, initial=0.0) / LONGEST_STEP)[:, None]
-        move = np.clip(U + length[:, None] * way, 0.0, 1.0) - U
-        going = np.flatnonzero(np.abs(move).max(axis=1, initial=0.0) > ARRIVED)
-        if len(going) == 0:
+        target = np.clip(U + length[:, None] * way, 0.0, 1.0)
+        going = np.abs(target - U).max(axis=1, initial=0.0) > ARRIVED
+        if race and step >= FAIR_START:
+            promise = np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
+            going &= unit * (value + 4.0 * promise) >= (unit * value).max()
+        if not going.any():
             break
-        s = move[going]
-        new_value, new_slope = score.gradient(U[going] + s)
-        new_value, new_slope = new_value / unit[going], new_slope / unit[going, None]
-        y = slope[going] - new_slope
-        better = new_value > value[going] + 1e-4 * np.einsum("mi,mi->m", pull[going], s)
-        length[going] = np.where(better, 1.0, 0.3 * length[going])
-        rows = going[better]
+        rows = np.flatnonzero(going)
+        new_value, new_slope = score.gradient(target[rows])
+        new_value, new_slope = new_value / unit[rows], new_slope / unit[rows, None]
+        s, y = target[rows] - U[rows], slope[rows] - new_slope
+        better = new_value > value[rows] + 1e-4 * np.einsum("mi,mi->m", pull[rows], s)
+        length[rows] = np.where(better, 1.0, 0.3 * length[rows])
+        rows = rows[better]
         H[rows] = _bfgs(H[rows], s[better], y[better], first=step == 0)
-        U[rows] += s[better]
-        value[rows], slope[rows] = new_value[better], new_slope[better]
+        U[rows], value[rows], slope[rows] = target[rows], new_value[better], new_slope[better]
     return U, value * unit
 
 

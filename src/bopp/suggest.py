@@ -125,7 +125,7 @@ class Promise:
         for known in self.beliefs:
             score = self.acquisition(*known.posterior(U), known)
             rows.append(score[0] if isinstance(score, tuple) else np.asarray(score, dtype=np.float64))
-        return self._weights(np.array(rows))[0]
+        return self._average(rows)[0]
 
     def gradient(self, U: Array) -> tuple[Array, Array]:
         """The score (m,) and its gradient (m, d) at the rows of U."""
@@ -135,12 +135,13 @@ class Promise:
             score, by_mean, by_sd = differentiated(self.acquisition, mean, sd, known)
             rows.append(score)
             slopes.append(by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope)
-        score, weights = self._weights(np.array(rows))
-        return score, np.einsum("sm,smd->md", weights, np.array(slopes))
+        score, shares = self._average(rows)
+        return score, sum(share[:, None] * slope for share, slope in zip(shares, slopes, strict=True))
 
-    def _weights(self, rows: Array) -> tuple[Array, Array]:
-        """The average of the models' scores (s, m), and what each contributes to its gradient."""
+    def _average(self, rows: list[Array]) -> tuple[Array, Array]:
+        """The average of the models' scores, and the share (s, m) of each in its gradient."""
+        count, scores = len(rows), np.array(rows)
         if self.acquisition is acquisitions.log_ei:  # the improvement is averaged, not its logarithm
-            score = np.logaddexp.reduce(rows, axis=0) - math.log(len(rows))
-            return score, np.exp(rows - score) / len(rows)
-        return rows.mean(axis=0), np.full_like(rows, 1.0 / len(rows))
+            average = np.logaddexp.reduce(scores, axis=0) - math.log(count)
+            return average, np.exp(scores - average) / count
+        return scores.mean(axis=0), np.full_like(scores, 1.0 / count)
