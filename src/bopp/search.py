@@ -122,7 +122,7 @@ def ascend(
     value, slope = score.gradient(U)
     unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
     value, slope = value / unit, slope / unit[:, None]
-    H = np.broadcast_to(0.1 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
+    H = np.broadcast_to(0.2 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
     length = np.ones(len(U))
     for step in range(steps):
         blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
@@ -133,7 +133,7 @@ def ascend(
         going = np.abs(target - U).max(axis=1, initial=0.0) > ARRIVED
         if race and step >= FAIR_START:
             promise = np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
-            going &= unit * (value + 4.0 * promise) >= (unit * value).max()
+            going &= unit * (value + promise) >= (unit * value).max()
         if not going.any():
             break
         rows = np.flatnonzero(going)
