@@ -1,6 +1,6 @@
 """CPU time of one suggestion, memory at large n, and import time: bopp beside its peers.
 
-python benchmarks/speed.py [--sizes 50 100 200 500 1000] [--repeats 5] [--large 5000] [--out FILE]
+python benchmarks/speed.py [--sizes 50 100 200 500 1000] [--repeats 9] [--large 5000] [--out FILE]
 """
 
 import os
@@ -25,6 +25,10 @@ from functions import FUNCTIONS, Array
 from peers import SUGGESTIONS, installed, load, sobol_points, suggest_bopp
 from report import heading, markdown, publish
 
+TURNS = (
+    "Peers take turns. Up to n = 200 a turn is three suggestions, of which the fastest counts, "
+    "for bopp and peers alike: the first finds the caches full of another peer's."
+)
 PLAIN_IMPORT = "import numpy, scipy.linalg, scipy.optimize, scipy.special"
 
 
@@ -36,10 +40,7 @@ def observations(n: int, seed: int) -> tuple[Array, Array]:
 
 
 def suggestion_times(peers: list[str], n: int, repeats: int) -> dict[str, float]:
-    """Median CPU seconds of each peer, taken in turn so that a busy moment hits all alike.
-
-    A turn is three suggestions, of which the fastest counts: the first finds the caches full of another peer's.
-    """
+    """Median CPU seconds of each peer, taken in turn so that a busy moment hits all alike."""
     times: dict[str, list[float]] = {peer: [] for peer in peers}
     for repeat in range(repeats):
         X, y = observations(n, seed=repeat)
@@ -110,7 +111,7 @@ def wall_seconds(statement: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200, 500, 1000])
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--large", type=int, default=5000, help="0 leaves it out")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -127,7 +128,7 @@ def main() -> None:
     table = speed_table(peers, options.sizes, options.repeats)
 
     title = f"# CPU seconds of one suggestion, d = 6, median of {options.repeats}"
-    publish([title, heading(), table, *footer], options.out)
+    publish([title, heading(), TURNS, table, *footer], options.out)
 
 
 if __name__ == "__main__":

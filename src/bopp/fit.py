@@ -103,7 +103,7 @@ class MAP:
         full = _thinned(data, self.largest)
         if len(full) <= COARSE:
             return [(full, 40, 1e-5)]
-        return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 10, 1e-6)]
+        return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 8, 1e-6)]
 
     def _prior(self, size: int) -> tuple[Array, Array]:
         return _moments(self.priors or Priors(), size)

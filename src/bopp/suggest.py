@@ -39,7 +39,7 @@ class Recipe:
 
     @staticmethod
     def default() -> Recipe:
-        """The best that was measured; docs/benchmarks.md has the figures."""
+        """The best that was measured; docs/regret.md and docs/speed.md have the figures."""
         return Recipe()
 
     @staticmethod
