@@ -1,4 +1,4 @@
-"""Statistical claims on paired seeds: mean differences of log10 regret, negative where the first is better."""
+"""Statistical claims on paired seeds: mean differences of log10 regret, negative where the first wins."""
 
 from collections.abc import Callable
 from dataclasses import replace
