@@ -26,7 +26,7 @@ def objective(x: Array) -> Array:
 
 
 def history() -> History:
-    """Six evaluations, one run that is still pending, one that crashed."""
+    """Five evaluations, one run that is still pending, one that crashed."""
     x = np.array([0.02, 0.20, 0.42, 0.55, 0.78])
     return History(bopp.Data(x[:, None], objective(x)), np.array([[PENDING]]), np.array([[CRASHED]]))
 
@@ -34,7 +34,8 @@ def history() -> History:
 def draw(axes: Axes, recipe: bopp.Recipe, title: str) -> None:
     seen = history()
     scale, (posterior,) = believe(seen, recipe, (0, 0))
-    known = Known(posterior.data, posterior, seen.pending, seen.failed, 1, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    known = Known(SPACE, scale, posterior.data, posterior, seen.pending, seen.failed, 1, rng)
     points = recipe.pseudo(known)
     belief = replace(known, posterior=posterior.condition(points))
     mean, sd = belief.posterior(LINE)

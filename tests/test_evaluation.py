@@ -1,3 +1,4 @@
+import asyncio
 import math
 import multiprocessing
 import os
@@ -29,6 +30,13 @@ def square(params: dict[str, Any]) -> float:
     return float(params["x"]) ** 2
 
 
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 def moody(params: dict[str, Any]) -> Any:
     """Does what `x` says."""
     match params["x"]:
@@ -50,6 +58,14 @@ def moody(params: dict[str, Any]) -> Any:
             return 10**400
         case "essay":
             raise RuntimeError("x" * 1_000_000)
+        case "mute":
+            raise Mute
+        case "cancel":
+            raise asyncio.CancelledError
+        case "orphan":
+            if os.fork() == 0:
+                time.sleep(DAY)
+            os.kill(os.getpid(), signal.SIGKILL)
     return 1.0
 
 
@@ -159,6 +175,32 @@ def test_whatever_an_evaluation_does_ends_its_own_trial_and_no_other() -> None:
     assert errors["none"] is None
     failed = [number for number, mood in enumerate(moods) if mood != "fine"]
     assert all(math.isnan(rows[number][0]) for number in failed)
+
+
+def test_a_killed_process_ends_its_trial_though_a_child_of_its_lives_on() -> None:
+    began = time.monotonic()
+    rows = ended(moody, "orphan", "fine", timeout=30.0)
+    assert time.monotonic() - began < 10.0
+    assert "-9" in rows[0][1]
+    assert rows[1] == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("mood", "word"), [("mute", "Mute"), ("cancel", "CancelledError"), ("exit", "SystemExit")]
+)
+def test_odd_exceptions_are_failures_too(mood: str, word: str) -> None:
+    value, error = evaluate(moody, {"x": mood})
+    assert math.isnan(value)
+    assert word in (error or "")
+
+
+def test_an_objective_that_cannot_be_sent_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.evaluation.multiprocessing", multiprocessing.get_context("spawn"))
+    with (
+        evaluator(lambda params: 1.0, 2, None) as evaluation,
+        pytest.raises(RecipeError, match="cannot be sent to a process"),
+    ):
+        evaluation.submit(Trial(0, {"x": 1}))
 
 
 def test_processes_evaluate_at_the_same_time() -> None:

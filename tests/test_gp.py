@@ -8,7 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from bopp.data import Array, Data
-from bopp.gp import GP
+from bopp.gp import GP, cholesky
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.pseudo import Neighbours
 from toys import KERNELS, known, slope, smooth
@@ -193,3 +193,11 @@ def test_a_duplicate_of_every_observation_halves_the_noise(gp: GP) -> None:
         U = elsewhere(40)
         for got, wanted in zip(posterior(U), halved(U), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-9)
+
+
+def test_a_matrix_that_rounding_made_indefinite_gets_a_little_more_diagonal() -> None:
+    K = np.array([[1.0, 1.0 + 5e-7], [1.0 + 5e-7, 1.0]])
+    L = np.tril(cholesky(K.copy()))
+    np.testing.assert_allclose(L @ L.T, K + 1e-6 * np.eye(2), rtol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))

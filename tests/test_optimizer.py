@@ -746,3 +746,9 @@ def test_the_session_of_the_design_works() -> None:
         """
     )
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, capture_output=True)
+
+
+def test_a_mistyped_option_is_named_with_those_that_exist() -> None:
+    for run in (minimize, maximize):
+        with pytest.raises(RecipeError, match=r"'workers'.*'worker'"):
+            run(branin, PLANE, worker=2)  # type: ignore[call-arg]

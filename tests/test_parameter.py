@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int
+from bopp import Choice, Float, Int, Parameter, Space
 from bopp.errors import BoppError, SpaceError
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
@@ -333,19 +333,19 @@ def test_snap_is_encode_of_decode_and_does_nothing_twice(parameter: Float | Int 
     ],
 )
 def test_a_bad_declaration_names_what_came_and_what_was_wanted(
-    declare: Callable[[], object], words: list[str]
+    declare: Callable[[], Parameter], words: list[str]
 ) -> None:
     with pytest.raises(SpaceError) as caught:
-        declare()
+        Space({"good": Float(0, 1), "name of mine": declare()})
     assert isinstance(caught.value, BoppError)
-    assert [word for word in words if word not in str(caught.value)] == []
+    assert [word for word in ["'name of mine': ", *words] if word not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize(
     ("parameter", "value", "words"),
     [
-        (Float(0, 1), 1.5, ["0.0", "1.0", "1.5"]),
-        (Float(0, 1), math.nextafter(0.0, -1.0), ["0.0", "1.0", "-5e-324"]),
+        (Float(0, 1), 1.5, ["[0, 1]", "1.5"]),
+        (Float(0, 1), math.nextafter(0.0, -1.0), ["[0, 1]", "-5e-324"]),
         (Float(0, 1), math.nan, ["finite", "nan"]),
         (Float(0, 1), "0.5", ["number", "'0.5'"]),
         (Float(0, 1), True, ["number", "True"]),

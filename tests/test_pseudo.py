@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bopp import Float, Optimizer, Recipe
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.fit import MAP, NOISES
 from bopp.gp import GP
 from bopp.kernels import Kernel, SquaredExponential
 from bopp.known import Known
-from bopp.pseudo import Failed, Neighbours, Pending, Policy, Sum, none
+from bopp.pseudo import Failed, Neighbours, Pending, Policy, Sum, generate, none
 from toys import KERNELS, known, smooth
 
 Shape = Literal["box", "corner"]
@@ -350,3 +351,40 @@ def test_neighbours_throw_the_mean_no_further_than_the_data_do(
         for seed in range(4):
             plain = reach(kind, kernel, d, none, tau, seed)
             assert reach(kind, kernel, d, neighbours, tau, seed) <= 1.5 * max(1.0, plain)
+
+
+def test_without_doubt_a_copy_has_the_noise_of_the_model_whatever_the_distance() -> None:
+    gp = GP(SquaredExponential(), np.full(2, 5e-3), 1.0, 1e-4)  # short: the prior expects large differences
+    seen = known(surface("waves", 2, 0), gp)
+    assert np.all(Neighbours(0.01, doubt=False)(seen).noise == 0.0)
+    assert Neighbours(1.0)(seen).noise.max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "answer", [None, np.zeros(3), Data(np.zeros((1, 3)), [0.0]), Data(np.zeros((1, 2)), [np.nan])]
+)
+def test_what_a_policy_returns_is_checked_alone_and_in_a_sum(answer: Any) -> None:
+    def mistaken(seen: Known) -> Any:
+        return answer
+
+    for policy in (mistaken, Pending() + mistaken):
+        with pytest.raises(RecipeError, match="mistaken"):
+            generate(policy, toy())
+
+
+def test_a_policy_can_speak_in_the_units_of_the_user() -> None:
+    """An expert expects about 0.4 at rate 0.1, of an objective that is minimised."""
+    heard: list[Data] = []
+
+    def expert(seen: Known) -> Data:
+        point = seen.space.encode({"rate": 0.1})
+        heard.append(Data([point], seen.scale(np.array([-0.4])), noise=0.25))
+        return heard[-1]
+
+    recipe = replace(Recipe.default(), pseudo=Pending() + expert)
+    optimizer = Optimizer({"rate": Float(1e-3, 1, log=True)}, recipe=recipe)
+    for rate in (0.001, 0.003, 0.01, 0.03, 1.0):
+        optimizer.observe({"rate": rate}, 1.0 + rate)
+    optimizer.ask()
+    assert heard[-1].X[0, 0] == pytest.approx(2 / 3)
+    assert heard[-1].y[0] > 0.0  # better than all that was seen

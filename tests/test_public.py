@@ -1,7 +1,9 @@
+import ast
 import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,32 @@ ERRORS = ["SpaceError", "RecipeError", "TellError", "NoResultError", "MissingExt
 def test_the_public_names_are_these() -> None:
     assert bopp.__all__ == PUBLIC
     assert [name for name in PUBLIC if not hasattr(bopp, name)] == []
+
+
+ENGINE = set(Path(bopp.__file__).parent.glob("*.py")) - {
+    Path(bopp.__file__).parent / name for name in ("plot.py", "progress.py")
+}
+
+
+@pytest.mark.parametrize("path", sorted(ENGINE), ids=lambda path: path.name)
+def test_the_engine_imports_numpy_and_scipy_alone(path: Path) -> None:
+    allowed = {"bopp", "numpy", "scipy", *sys.stdlib_module_names}
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        node
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    names = [
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and node not in typing_only
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+        )
+    ]
+    assert [name for name in names if name.split(".")[0] not in allowed] == []
 
 
 def test_import_brings_nothing_heavy() -> None:

@@ -328,7 +328,7 @@ TWELVE = Space({"n": Int(0, 2), "act": Choice(["relu", "tanh", "elu", "silu"])})
 
 def cover(search: Search, score: Score, seed: int) -> Array:
     """The points of the space of twelve in the order in which they are found, the first one given."""
-    had = TWELVE.grid()[seed : seed + 1]
+    had = TWELVE.grid[seed : seed + 1]
     for _ in range(11):
         had = np.vstack([had, find(search, score, TWELVE, had, seed)])
     return had

@@ -189,7 +189,7 @@ def test_moves_lead_everywhere() -> None:
 
 
 def test_the_grid_lists_every_point_once() -> None:
-    grid = FINITE.grid()
+    grid = FINITE.grid
     assert grid.shape == (4 * 9 * 3 * 2 * 3, FINITE.dimension)
     assert FINITE.size == len(grid)
     np.testing.assert_allclose(FINITE.snap(grid), grid, rtol=0, atol=1e-12)

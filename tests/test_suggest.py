@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
+from bopp import Optimizer, acquisition
 from bopp import outcome as outcomes
 from bopp.acquisition import MES, UCB, Acquisition, Scores, ei, est, log_ei, paper_beta, pi
 from bopp.data import Array, Data, History
@@ -414,7 +415,7 @@ def test_the_papers_recipes_have_the_papers_settings(name: Any) -> None:
     assert isinstance(recipe.fit, MAP)
     assert recipe.fit.priors is None  # maximum likelihood
     assert (recipe.fit.variance, recipe.fit.noise) == (1.0, 1e-4)
-    assert recipe.pseudo == Neighbours(0.01, shape="box", per_point=1)
+    assert recipe.pseudo == Neighbours(0.01, shape="box", per_point=1, doubt=False)
     assert recipe.acquisition == {"ucb": UCB(paper_beta), "pi": pi, "ei": ei}[name]
     assert isinstance(recipe.search, Direct)
     assert recipe.initial == Uniform(5)
@@ -422,8 +423,8 @@ def test_the_papers_recipes_have_the_papers_settings(name: Any) -> None:
 
 
 def test_tau0_of_the_papers_recipes() -> None:
-    assert Recipe.paper("ucb").pseudo == Neighbours(0.001)
-    assert Recipe.paper("ucb", tau0=0).pseudo == Neighbours(0)
+    assert Recipe.paper("ucb").pseudo == Neighbours(0.001, doubt=False)
+    assert Recipe.paper("ucb", tau0=0).pseudo == Neighbours(0, doubt=False)
     assert Recipe.paper("ucb", tau0=None).pseudo == none
     assert Recipe.paper("ucb", evaluations=77).search == Direct(77)
 
@@ -454,3 +455,33 @@ def test_recipes_are_values() -> None:
     for recipe in make:
         assert recipe() == recipe()
     assert Recipe.random().initial == Sobol(math.inf)
+
+
+@pytest.mark.parametrize("field", ["kernel", "fit", "pseudo", "acquisition", "search", "initial", "outcome"])
+@pytest.mark.parametrize("part", ["ei", None, MES])
+def test_a_part_of_a_recipe_that_is_no_function_is_named_at_once(field: str, part: Any) -> None:
+    with pytest.raises(RecipeError, match=field):
+        replace(Recipe.default(), **{field: part})
+
+
+@pytest.mark.parametrize("score", [1.0, np.zeros(2), lambda mean: np.full_like(mean, np.nan)])
+def test_an_acquisition_that_gives_no_scores_is_refused_in_words(score: Any) -> None:
+    def mistaken(mean: Array, sd: Array, known: Known) -> Any:
+        return score(mean) if callable(score) else score
+
+    recipe = replace(Recipe.default(), acquisition=mistaken)
+    optimizer = Optimizer({"x": Float(0, 1)}, recipe=recipe)
+    for x in np.linspace(0, 1, 6):
+        optimizer.observe({"x": x}, x**2)
+    with pytest.raises(RecipeError, match="scores"):
+        optimizer.ask()
+
+
+def test_a_score_of_yours_can_be_marked_as_a_logarithm() -> None:
+    @acquisition.logarithmic
+    def mine(mean: Array, sd: Array, known: Known) -> Array:
+        return log_ei(mean, sd, known)[0]
+
+    assert acquisition.is_logarithmic(log_ei)
+    assert acquisition.is_logarithmic(mine)
+    assert not acquisition.is_logarithmic(ei)

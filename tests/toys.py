@@ -10,6 +10,9 @@ from bopp.data import Array, Data
 from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
+from bopp.outcome import Scale
+from bopp.parameter import Float
+from bopp.space import Space
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
 
@@ -33,7 +36,10 @@ def known(
     """What is known after `data`, with no point pending or failed unless given."""
     nowhere = np.empty((0, data.X.shape[1]))
     model = gp or GP(Matern52(), np.full(data.X.shape[1], 0.4), 1.2, 1e-3)
+    space = Space({f"x{i}": Float(0, 1) for i in range(data.X.shape[1])})
     return Known(
+        space,
+        Scale(),
         data,
         model.condition(data),
         nowhere if pending is None else pending,

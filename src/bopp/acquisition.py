@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
@@ -21,6 +22,7 @@ from bopp.known import Known
 
 Scores = tuple[Array, Array, Array]
 Acquisition = Callable[[Array, Array, Known], Scores | Array]
+F = TypeVar("F", bound=Callable[..., object])
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 FAR_TAIL = -30.0  # below it the series of log_h is exact to rounding
@@ -39,6 +41,17 @@ def ei(mean: Array, sd: Array, known: Known) -> Scores:
     return sd * np.exp(log_h(z)[0]), ndtr(z), _density(z)
 
 
+def logarithmic(acquisition: F) -> F:
+    """Marks a score that is a logarithm: over several models, what it is the logarithm of is averaged."""
+    acquisition.__dict__["logarithmic"] = True
+    return acquisition
+
+
+def is_logarithmic(acquisition: Acquisition) -> bool:
+    return getattr(acquisition, "logarithmic", False)
+
+
+@logarithmic
 def log_ei(mean: Array, sd: Array, known: Known) -> Scores:
     """Logarithm of the expected improvement, exact where the improvement itself underflows to zero."""
     z = (mean - known.best) / sd

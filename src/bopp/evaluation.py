@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from numbers import Real
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -24,6 +26,8 @@ import numpy as np
 from bopp.errors import RecipeError, TellError
 from bopp.space import Params
 from bopp.trial import Trial, number_of
+
+PULSE = 0.5  # seconds between looks for a process that died in silence: its children may hold its pipe open
 
 Objective = Callable[[Params], Any]
 Ended = tuple[Trial, float, str | None]
@@ -50,7 +54,7 @@ def evaluator(objective: Objective, workers: int, timeout: float | None) -> Eval
         raise RecipeError(f"objective must be a function of a dict of params, got {objective!r}")
     if not isinstance(workers, int | np.integer) or workers < 1:
         raise RecipeError(f"workers must be an integer >= 1, got {workers!r}")
-    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+    if timeout is not None and not (isinstance(timeout, Real) and timeout > 0):
         raise RecipeError(f"trial_timeout must be above 0 seconds, got {timeout!r}")
     if workers == 1 and timeout is None:
         return Here(objective)
@@ -61,10 +65,19 @@ def evaluate(objective: Objective, params: Params) -> tuple[float, str | None]:
     """The value of the objective, or NaN and the text of what went wrong."""
     try:
         return number_of(objective(dict(params))), None
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
     except TellError as error:
         return math.nan, f"objective: {error}"
-    except (Exception, SystemExit) as error:  # whatever the user's code raises is a failed trial
-        return math.nan, f"{type(error).__name__}: {error}"
+    except BaseException as error:  # whatever else the user's code raises is a failed trial
+        return math.nan, _described(error)
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # an error that cannot say what it is
+        return type(error).__name__
 
 
 class Here:
@@ -116,17 +129,20 @@ class Processes:
         process = multiprocessing.Process(target=_child, args=(question, self._objective, trial.params))
         try:
             process.start()
-        except (AttributeError, TypeError, ImportError, OSError) as error:
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise RecipeError(f"workers: this objective cannot be sent to a process: {error}") from error
         question.close()
         self._runs.append(_Run(trial, process, answer, time.monotonic() + self._timeout))
 
     def wait(self, deadline: float) -> list[Ended]:
         until = min([deadline, *(run.deadline for run in self._runs)])
-        patience = None if until == math.inf else max(0.0, until - time.monotonic())
-        ready = wait([run.answer for run in self._runs], patience)
+        ready = wait([run.answer for run in self._runs], max(0.0, min(until - time.monotonic(), PULSE)))
         now = time.monotonic()
-        ended = [run for run in self._runs if run.answer in ready or now >= run.deadline]
+        ended = [
+            run
+            for run in self._runs
+            if run.answer in ready or now >= run.deadline or not run.process.is_alive()
+        ]
         self._runs = [run for run in self._runs if run not in ended]
         return [(run.trial, *self._outcome(run)) for run in ended]
 
@@ -135,12 +151,13 @@ class Processes:
             if run.answer.poll():
                 value, error = run.answer.recv()
                 return value, error
-        except EOFError:
+            if run.process.is_alive():
+                return math.nan, f"no value within {self._timeout} seconds"
+        except (EOFError, OSError):  # it died before, or while, it answered
             run.process.join()
-            return math.nan, f"the process ended with exit code {run.process.exitcode} and no value"
         finally:
             _end(run)
-        return math.nan, f"no value within {self._timeout} seconds"
+        return math.nan, f"the process ended with exit code {run.process.exitcode} and no value"
 
     def __enter__(self) -> Self:
         return self

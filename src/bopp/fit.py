@@ -30,7 +30,7 @@ COARSE = 100  # more points than this are first fitted by a quarter of them
 
 @dataclass(frozen=True)
 class LogNormal:
-    """log of the hyper-parameter ~ N(mean, sd^2)."""
+    """log of the hyper-parameter ~ N(mean, sd^2)"""
 
     mean: float
     sd: float
@@ -63,7 +63,7 @@ class MAP:
     def __post_init__(self) -> None:
         for name in ("variance", "noise", "largest"):
             value = getattr(self, name)
-            if value is not None and not 0.0 < value < np.inf:
+            if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):
                 raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
@@ -72,11 +72,8 @@ class MAP:
     def log_density(self, theta: Array, data: Data, kernel: Kernel) -> tuple[float, Array]:
         """Logarithm of likelihood times prior, and its gradient in theta."""
         value, gradient = _gp(theta, kernel).log_likelihood_gradient(data)
-        if self.priors is None:
-            return value, gradient
-        mean, sd = self._prior(len(theta))
-        z = (theta - mean) / sd
-        return value - 0.5 * float(z @ z), gradient - z / sd
+        prior, by_prior = self._log_prior(theta)
+        return value + prior, gradient + by_prior
 
     def _climb(self, data: Data, kernel: Kernel) -> Array:
         size = (data.X.shape[1] if kernel.ard else 1) + 2
@@ -104,6 +101,13 @@ class MAP:
         if len(full) <= COARSE:
             return [(full, 40, 1e-5)]
         return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 8, 1e-6)]
+
+    def _log_prior(self, theta: Array) -> tuple[float, Array]:
+        if self.priors is None:
+            return 0.0, np.zeros_like(theta)
+        mean, sd = self._prior(len(theta))
+        z = (theta - mean) / sd
+        return -0.5 * float(z @ z), -z / sd
 
     def _prior(self, size: int) -> tuple[Array, Array]:
         return _moments(self.priors or Priors(), size)
@@ -144,13 +148,11 @@ class SliceSampling(MAP):
         part = _thinned(data, self.largest)
         theta = self._climb(data, kernel)
         low, high = self._bounds(len(theta))
-        mean, sd = self._prior(len(theta))
 
         def log_density(theta: Array) -> float:
             if np.any(theta < low) or np.any(theta > high):
                 return -np.inf
-            z = (theta - mean) / sd if self.priors else np.zeros_like(theta)
-            return _gp(theta, kernel).log_likelihood(part) - 0.5 * float(z @ z)
+            return _gp(theta, kernel).log_likelihood(part) + self._log_prior(theta)[0]
 
         drawn = []
         for sweep in range(self.burn_in + self.samples * self.thinning):

@@ -159,13 +159,14 @@ def cholesky(K: Array) -> Array:
     A matrix that rounding made indefinite gets a little more diagonal.
     """
     diagonal = K.diagonal().copy()
-    for jitter in (1e-12, 1e-10, 1e-8, 1e-6):
+    for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+        if jitter:
+            K = np.tril(K, -1)  # this triangle is as it was
+            K += K.T
+            K.flat[:: len(K) + 1] = diagonal * (1.0 + jitter)
         L, info = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return np.asarray(L)
-        K = np.tril(K, -1)  # the other triangle is as it was
-        K += K.T
-        K.flat[:: len(K) + 1] = diagonal * (1.0 + jitter)
     raise np.linalg.LinAlgError("the covariance matrix is not positive definite")
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from bopp.data import Array
+from bopp.errors import RecipeError
 
 
 class Initial(Protocol):
@@ -28,6 +29,9 @@ class Sobol:
 
     size: float = 5
 
+    def __post_init__(self) -> None:
+        _check_size(self)
+
     def __call__(self, dimension: int, seed: int, number: int) -> Array:
         from scipy.stats import qmc  # half a second to import: only where it is used
 
@@ -43,5 +47,13 @@ class Uniform:
 
     size: float = 5
 
+    def __post_init__(self) -> None:
+        _check_size(self)
+
     def __call__(self, dimension: int, seed: int, number: int) -> Array:
         return np.random.default_rng([seed, number]).random(dimension)
+
+
+def _check_size(initial: Sobol | Uniform) -> None:
+    if not isinstance(initial.size, int | float) or not initial.size >= 0:
+        raise RecipeError(f"{type(initial).__name__}: size must be a number >= 0, got {initial.size!r}")

@@ -10,12 +10,16 @@ from scipy.special import log_ndtr
 
 from bopp.data import Array, Data
 from bopp.gp import Posterior
+from bopp.outcome import Scale
+from bopp.space import Space
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
     """All that is known when a point is to be suggested; in the cube, in the model's unit, larger is better.
 
+    space      the space, to encode params of yours: known.space.encode({"rate": 0.1, ...})
+    scale      the unit of the model, for values of yours: known.scale(y), larger is better
     data       real observations, never pseudo-points
     posterior  what the model believes: of the real data for a policy, with pseudo-points for an acquisition
     pending    (m, d) points under evaluation
@@ -24,6 +28,8 @@ class Known:
     rng        randomness of this suggestion, for a policy
     """
 
+    space: Space
+    scale: Scale
     data: Data
     posterior: Posterior
     pending: Array

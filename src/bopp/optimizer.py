@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -175,17 +176,17 @@ def minimize(
         objective: takes a dict of params and returns a number; an exception or NaN is a failed trial.
         space: a dict of name to Float, Int or Choice.
         budget: how many evaluations, failed ones included.
-        seed: the same seed gives the same run (0).
+        seed: with one worker, the same seed gives the same run (0).
         workers: how many evaluations at once, each in a process of its own if more than one (1).
         recipe: how to suggest (None: `Recipe.default()`).
         progress: show a progress bar with the best value (True).
         start: params to evaluate first (none).
         target: stop once a value is as good as this (None).
-        time_limit: stop after so many seconds (None).
+        time_limit: start no evaluation after so many seconds, and end those in other processes (None).
         trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
         callback: called with the optimizer and each told trial; what is true ends the run (None).
     """
-    return _run("minimize", objective, space, budget, **options)
+    return _run("minimize", objective, space, budget, **_known(options))
 
 
 def maximize(
@@ -195,7 +196,14 @@ def maximize(
     **options: Unpack[Options],
 ) -> Result:
     """Find the params of largest value in `budget` evaluations; the arguments are those of `minimize`."""
-    return _run("maximize", objective, space, budget, **options)
+    return _run("maximize", objective, space, budget, **_known(options))
+
+
+def _known(options: Options) -> Options:
+    unknown = [name for name in options if name not in Options.__annotations__]
+    if unknown:
+        raise RecipeError(f"wanted options among {list(Options.__annotations__)}, got {unknown}")
+    return options
 
 
 def _run(
@@ -215,9 +223,10 @@ def _run(
 ) -> Result:
     if not isinstance(budget, int | np.integer) or budget < 1:
         raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
-    for name, value in (("target", target), ("time_limit", time_limit)):
-        if value is not None and not (isinstance(value, int | float) and value == value):
-            raise RecipeError(f"{name} must be a number or None, got {value!r}")
+    if target is not None and not (isinstance(target, Real) and target == target):
+        raise RecipeError(f"target must be a number or None, got {target!r}")
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+        raise RecipeError(f"time_limit must be a number of seconds above 0 or None, got {time_limit!r}")
     if callback is not None and not callable(callback):
         raise RecipeError(f"callback must be a function or None, got {callback!r}")
     optimizer = Optimizer(space, direction, seed, recipe)

@@ -1,5 +1,6 @@
 """Parameters: a number or a choice on one side, columns of the unit cube on the other.
 
+checked()        the same parameter with its settings in their own types, or an error that says what is wrong
 gridded          whether the values can be told apart and tried one by one
 check(value)     the value in the parameter's own type, or an error that says what was wanted
 encode(value)    its columns, each in [0, 1]
@@ -33,10 +34,10 @@ class Float:
     high: float
     log: bool = False
 
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, _real(name, getattr(self, name)))
-        _check_range(self.low, self.high, self.log)
+    def checked(self) -> Float:
+        low, high = _real("low", self.low), _real("high", self.high)
+        _check_range(low, high, self.log)
+        return Float(low, high, bool(self.log))
 
     @property
     def width(self) -> int:
@@ -84,12 +85,12 @@ class Int:
     high: int
     log: bool = False
 
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, _whole(name, getattr(self, name)))
-        _check_range(self.low, self.high, self.log)
-        if self.high > 10**300 or self.low < -(10**300):
-            raise SpaceError(f"wanted integers below 1e300, got low={self.low}, high={self.high}")
+    def checked(self) -> Int:
+        low, high = _whole("low", self.low), _whole("high", self.high)
+        _check_range(low, high, self.log)
+        if high > 10**300 or low < -(10**300):
+            raise SpaceError(f"wanted integers below 1e300, got low={low}, high={high}")
+        return Int(low, high, bool(self.log))
 
     @property
     def width(self) -> int:
@@ -166,18 +167,26 @@ class Choice:
     ordered: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.options, list):
+            object.__setattr__(self, "options", tuple(self.options))
+
+    def checked(self) -> Choice:
         if isinstance(self.options, str | bytes) or not isinstance(self.options, Sequence):
             raise SpaceError(f"wanted a list of options, got {self.options!r}")
-        object.__setattr__(self, "options", tuple(self.options))
-        if not self.options:
+        options = tuple(
+            option.item() if isinstance(option, np.generic) else option for option in self.options
+        )
+        if not options:
             raise SpaceError("wanted at least one option, got none")
-        for option in self.options:
+        for option in options:
             try:
                 hash(option)
             except TypeError:
                 raise SpaceError(f"wanted hashable options, got {option!r}") from None
-        if len(self._index) < len(self.options):
-            raise SpaceError(f"wanted different options, got {list(self.options)!r}")
+        choice = Choice(options, bool(self.ordered))
+        if len(choice._index) < len(options):
+            raise SpaceError(f"wanted different options, got {list(options)!r}")
+        return choice
 
     @property
     def width(self) -> int:

@@ -30,6 +30,16 @@ Policy = Callable[[Known], Data]
 Valuation = Callable[[Known, Array], Array]
 
 
+def generate(policy: Policy, known: Known) -> Data:
+    """The points of a policy, if the model can take them."""
+    points = policy(known)
+    if not isinstance(points, Data) or points.X.shape[1] != known.dimension:
+        raise RecipeError(f"{policy!r} must return Data with {known.dimension} columns, got {points!r}")
+    if not (np.isfinite(points.X).all() and np.isfinite(points.y).all() and (points.noise >= 0.0).all()):
+        raise RecipeError(f"{policy!r} must return finite points and values and noises >= 0, got {points!r}")
+    return points
+
+
 class _Adds:
     """Gives a policy its `+`, on either side of a plain function too."""
 
@@ -47,7 +57,7 @@ class Sum(_Adds):
     policies: tuple[Policy, ...] = ()
 
     def __call__(self, known: Known) -> Data:
-        return sum((policy(known) for policy in self.policies), Data.empty(known.dimension))
+        return sum((generate(policy, known) for policy in self.policies), Data.empty(known.dimension))
 
 
 none = Sum()
@@ -64,10 +74,11 @@ class Neighbours(_Adds):
         per_point: neighbours per observation, so that l_t = per_point * |D_t|.
         count: l_t as a function of t, in place of `per_point`.
         distance: tau_t as a function of t, in place of `tau0`.
+        doubt: a copied value has the noise of the model, as in the paper, or where the prior expects a
+            larger difference over the distance, that. Without doubt, copies of nearly noise-free values
+            forge flat slopes, and the mean between them swings far beyond the data.
 
-    A step that would leave the cube goes the other way. A copied value has the noise of the model, as in the
-    paper; where the prior expects a larger difference over the distance, it has that: otherwise copies of
-    nearly noise-free values forge flat slopes, and the mean between them swings far beyond the data.
+    A step that would leave the cube goes the other way.
     """
 
     tau0: float = 0.001
@@ -75,6 +86,7 @@ class Neighbours(_Adds):
     per_point: int = 1
     count: Callable[[int], int] | None = None
     distance: Callable[[int], float] | None = None
+    doubt: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.tau0, int | float) or not 0.0 <= self.tau0 < np.inf:
@@ -87,6 +99,8 @@ class Neighbours(_Adds):
     def __call__(self, known: Known) -> Data:
         n, d = known.data.X.shape
         l_t = self.count(known.t) if self.count else self.per_point * n
+        if not isinstance(l_t, int | np.integer) or l_t < 0:
+            raise RecipeError(f"Neighbours: count must return an integer >= 0, got {l_t!r}")
         if l_t == 0 or n == 0:
             return none(known)
         tau_t = self.distance(known.t) if self.distance else self.tau0 / (d * l_t)
@@ -96,7 +110,8 @@ class Neighbours(_Adds):
             step = np.copysign(tau_t, step)
         leaves = (source.X + step < 0.0) | (source.X + step > 1.0)
         X = np.clip(source.X + np.where(leaves, -step, step), 0.0, 1.0)
-        return Data(X, source.y, source.noise + _doubt(known.posterior.gp, source.X, X))
+        doubt = _doubt(known.posterior.gp, source.X, X) if self.doubt else 0.0
+        return Data(X, source.y, source.noise + doubt)
 
 
 @dataclass(frozen=True)

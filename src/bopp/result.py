@@ -87,7 +87,7 @@ class Result:
     def plot_slice(
         self, names: Sequence[str] | None = None, path: str | PathLike[str] | None = None
     ) -> Figure:
-        """What the model believes along each parameter, through the best trial."""
+        """What the default model believes of these trials along each parameter, through the best one."""
         from bopp.plot import slices
 
         return slices(self, names, path)

@@ -57,20 +57,20 @@ class Gradients:
 
     def __post_init__(self) -> None:
         for name in ("candidates", "local", "starts", "steps"):
-            if getattr(self, name) < 1:
-                raise RecipeError(f"Gradients: {name} must be at least 1, got {getattr(self, name)!r}")
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise RecipeError(f"Gradients: {name} must be an integer >= 1, got {getattr(self, name)!r}")
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
-            U = space.grid()
+            U = space.grid
             return best_fresh(U, score.values(U), space, history.X, rng)
         mixed = bool(space.discrete.any())
         count = 2 * self.candidates if mixed else self.candidates
         U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
         values = score.values(U)
-        half = -(-self.starts // 2)
         wide, local = np.argsort(-values[:count]), count + np.argsort(-values[count:])
-        starts = U[np.concatenate([wide[:half], local[:half]])]
+        half = self.starts // 2
+        starts = U[np.concatenate([wide[: self.starts - half], local[:half]])]
         tops, top_values = ascend(score, starts, ~space.unordered, self.steps, race=not mixed)
         if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
@@ -92,8 +92,8 @@ class Direct:
     evaluations: int = 1000
 
     def __post_init__(self) -> None:
-        if self.evaluations < 1:
-            raise RecipeError(f"Direct: evaluations must be at least 1, got {self.evaluations!r}")
+        if not isinstance(self.evaluations, int) or self.evaluations < 1:
+            raise RecipeError(f"Direct: evaluations must be an integer >= 1, got {self.evaluations!r}")
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         tried: list[Array] = []
@@ -152,16 +152,16 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
     """The inverse Hessians after steps s that changed the slopes by -y; unchanged where not concave."""
     sy = np.einsum("mi,mi->m", s, y)
     yy = np.einsum("mi,mi->m", y, y)
-    convex = (sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))) & (yy > 1e-300)
-    sy = np.where(convex, sy, 1.0)
+    curved = (sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))) & (yy > 1e-300)
+    sy = np.where(curved, sy, 1.0)
     if first:
-        scaled = (sy / np.where(convex, yy, 1.0))[:, None, None] * np.eye(H.shape[1])
-        H = np.where(convex[:, None, None], scaled, H)
+        scaled = (sy / np.where(curved, yy, 1.0))[:, None, None] * np.eye(H.shape[1])
+        H = np.where(curved[:, None, None], scaled, H)
     Hy = np.einsum("mij,mj->mi", H, y)
     stretch = (1.0 + np.einsum("mi,mi->m", y, Hy) / sy) / sy
     cross = s[:, :, None] * Hy[:, None, :] / sy[:, None, None]
     update = stretch[:, None, None] * s[:, :, None] * s[:, None, :] - cross - cross.transpose(0, 2, 1)
-    return np.where(convex[:, None, None], H + update, H)
+    return np.where(curved[:, None, None], H + update, H)
 
 
 def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
@@ -173,9 +173,10 @@ def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 1
         everywhere = np.vstack(moves)
         values = score.values(everywhere)
         changed = False
-        for i in range(len(U)):
+        for i in np.unique(owner):
             mine = np.flatnonzero(owner == i)
-            if len(mine) and (best := mine[np.argmax(values[mine])]) is not None and values[best] > value[i]:
+            best = mine[np.argmax(values[mine])]
+            if values[best] > value[i]:
                 U[i], value[i], changed = everywhere[best], values[best], True
         if not changed:
             break
@@ -191,7 +192,7 @@ def best_fresh(U: Array, values: Array, space: Space, taken: Array, rng: np.rand
         if (fresh := _fresh(u, space, taken)) is not None:
             return fresh
     scarce = space.size < ENUMERABLE + 2 * len(taken)
-    spare = space.grid() if scarce else rng.random((1000, space.dimension))
+    spare = space.grid if scarce else rng.random((1000, space.dimension))
     for u in rng.permutation(spare):
         if (fresh := _fresh(u, space, taken)) is not None:
             return fresh

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,9 @@ class Space:
                 raise SpaceError(f"wanted parameter names that are strings, got {name!r}")
             if not isinstance(parameter, Parameter):
                 raise SpaceError(f"{name!r}: wanted a Float, Int or Choice, got {parameter!r}")
-        self.parameters: dict[str, Parameter] = dict(parameters)
+        self.parameters: dict[str, Parameter] = {
+            name: _named(name, parameter.checked) for name, parameter in parameters.items()
+        }
 
     def __repr__(self) -> str:
         return f"Space({self.parameters!r})"
@@ -78,13 +79,9 @@ class Space:
             raise SpaceError(
                 f"wanted the params {list(self.parameters)}: missing {missing}, unknown {unknown}"
             )
-        checked = {}
-        for name, parameter in self.parameters.items():
-            try:
-                checked[name] = parameter.check(params[name])
-            except SpaceError as error:
-                raise SpaceError(f"{name!r}: {error}") from None
-        return checked
+        return {
+            name: _named(name, parameter.check, params[name]) for name, parameter in self.parameters.items()
+        }
 
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The row of the cube (d,) for `params`."""
@@ -131,14 +128,23 @@ class Space:
                 rows.append(row)
         return np.array(rows).reshape(-1, self.dimension)
 
+    @cached_property
     def grid(self) -> Array:
         """Every point of a space without Floats."""
-        values = [parameter.values() for parameter in self.parameters.values()]
-        rows = (dict(zip(self.parameters, row, strict=True)) for row in product(*values))
-        return np.array([self.encode(row) for row in rows])
+        parts = [np.array([p.encode(value) for value in p.values()]) for p in self.parameters.values()]
+        places = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
+        return np.hstack([part[place] for part, place in zip(parts, places, strict=True)])
 
     def _mark(self, wanted: Callable[[Parameter], bool]) -> npt.NDArray[np.bool_]:
         return np.repeat(
             [wanted(parameter) for parameter in self.parameters.values()],
             [parameter.width for parameter in self.parameters.values()],
         )
+
+
+def _named(name: str, check: Callable[..., Any], *arguments: Any) -> Any:
+    """What the check returns; its error gets the name of the parameter."""
+    try:
+        return check(*arguments)
+    except SpaceError as error:
+        raise SpaceError(f"{name!r}: {error}") from None

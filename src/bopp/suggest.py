@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -37,6 +37,12 @@ class Recipe:
     initial: Initial = Sobol(5)
     outcome: Outcome = outcomes.power
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            part = getattr(self, field.name)
+            if not callable(part) or isinstance(part, type):
+                raise RecipeError(f"Recipe: {field.name} must be a function or an instance, got {part!r}")
+
     @staticmethod
     def default() -> Recipe:
         """The best that was measured; docs/regret.md and docs/speed.md have the figures."""
@@ -53,7 +59,8 @@ class Recipe:
     ) -> Recipe:
         """The paper's algorithm; tau0=None is plain BO, tau0=0 the control with exact duplicates.
 
-        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, DIRECT.
+        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT with
+        `evaluations`, of which the paper does not say how many.
         """
         scores: dict[str, Acquisition] = {
             "ucb": acquisitions.UCB(acquisitions.paper_beta),
@@ -65,7 +72,7 @@ class Recipe:
         return Recipe(
             kernel=SquaredExponential(),
             fit=MaximumLikelihood(variance=1.0, noise=1e-4),
-            pseudo=policies.none if tau0 is None else policies.Neighbours(tau0),
+            pseudo=policies.none if tau0 is None else policies.Neighbours(tau0, doubt=False),
             acquisition=scores[acquisition],
             search=Direct(evaluations),
             initial=Uniform(5),
@@ -84,11 +91,12 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
         return best_fresh(first, np.zeros(1), space, history.X, search_rng)
 
     t = max(1, len(history) + 1 - int(recipe.initial.size))
-    _, posteriors = believe(history, recipe, key)  # line 7: the model of the real data
+    scale, posteriors = believe(history, recipe, key)  # line 7: the model of the real data
+    pending, failed = history.pending, history.failed
     beliefs = []
     for posterior in posteriors:
-        known = Known(posterior.data, posterior, history.pending, history.failed, t, pseudo_rng)
-        pseudo = _checked(recipe.pseudo(known), space.dimension)  # line 3: generate pseudo-points
+        known = Known(space, scale, posterior.data, posterior, pending, failed, t, pseudo_rng)
+        pseudo = policies.generate(recipe.pseudo, known)  # line 3: generate pseudo-points
         beliefs.append(replace(known, posterior=posterior.condition(pseudo)))  # line 4: re-compute
     promise = Promise(recipe.acquisition, tuple(beliefs))
     return recipe.search(promise, space, history, search_rng)  # line 5: argmax; pseudo-points end here
@@ -103,15 +111,6 @@ def believe(history: History, recipe: Recipe, key: tuple[int, int]) -> tuple[Sca
     return scale, [gp.condition(real) for gp in models]
 
 
-def _checked(pseudo: Data, dimension: int) -> Data:
-    """What a policy returned, if the model can take it."""
-    if not isinstance(pseudo, Data) or pseudo.X.shape[1] != dimension:
-        raise RecipeError(f"a policy must return Data with {dimension} columns, got {pseudo!r}")
-    if not (np.isfinite(pseudo.X).all() and np.isfinite(pseudo.y).all() and (pseudo.noise >= 0.0).all()):
-        raise RecipeError(f"a policy must return finite points and values and noises >= 0, got {pseudo!r}")
-    return pseudo
-
-
 @dataclass(frozen=True, eq=False)
 class Promise:
     """The acquisition as a score over the cube, averaged over the models."""
@@ -124,7 +123,9 @@ class Promise:
         rows = []
         for known in self.beliefs:
             score = self.acquisition(*known.posterior(U), known)
-            rows.append(score[0] if isinstance(score, tuple) else np.asarray(score, dtype=np.float64))
+            rows.append(np.asarray(score[0] if isinstance(score, tuple) else score, dtype=np.float64))
+            if rows[-1].shape != U.shape[:1] or np.isnan(rows[-1]).all():
+                raise RecipeError(f"the acquisition must return {len(U)} scores, got {score!r}")
         return self._average(rows)[0]
 
     def gradient(self, U: Array) -> tuple[Array, Array]:
@@ -141,7 +142,7 @@ class Promise:
     def _average(self, rows: list[Array]) -> tuple[Array, Array]:
         """The average of the models' scores, and the share (s, m) of each in its gradient."""
         count, scores = len(rows), np.array(rows)
-        if self.acquisition is acquisitions.log_ei:  # the improvement is averaged, not its logarithm
+        if acquisitions.is_logarithmic(self.acquisition):  # not the logarithm is averaged, but its number
             average = np.logaddexp.reduce(scores, axis=0) - math.log(count)
             return average, np.exp(scores - average) / count
         return scores.mean(axis=0), np.full_like(scores, 1.0 / count)
