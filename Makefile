@@ -6,7 +6,8 @@ PIP = -m pip install --quiet --disable-pip-version-check
 RUN = .venv/bin
 BENCH = .venv-bench/bin
 
-export OPENBLAS_NUM_THREADS ?= 1 # small matrices: more threads are slower
+# small matrices: more threads are slower
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: run test test-slow lint format bench-speed bench-regret-small pictures clean
 

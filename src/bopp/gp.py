@@ -43,7 +43,7 @@ class GP:
         return self._correlated(self._scaled(A), self._scaled(B))
 
     def log_likelihood(self, data: Data) -> float:
-        """Log p(y | X)."""
+        """The logarithm of p(y | X)."""
         posterior = self.condition(data)
         return _evidence(posterior.L, posterior.whitened)
 

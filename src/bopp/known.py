@@ -49,7 +49,7 @@ class Known:
     @cached_property
     def maximum(self) -> Maximum:
         """What the model believes about the maximum of the function."""
-        probes = np.random.default_rng(0).random((1000, self.dimension))
+        probes = self.space.snap(np.random.default_rng(0).random((1000, self.dimension)))
         mean, sd = self.posterior(np.vstack([probes, self.data.X]))
         return Maximum(mean, sd, self.best)
 

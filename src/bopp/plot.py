@@ -32,7 +32,7 @@ def convergence(result: Result, path: str | PathLike[str] | None = None) -> Figu
     running = np.minimum if result.direction == "minimize" else np.maximum
     figure, ((axes,),) = _figure(1, 1, (6.4, 4.0))
     best = running.accumulate(values)
-    low, high = _window(values, best)
+    low, high = _window(values, best[-1])
     shown = np.clip(values, low, high)
     axes.scatter(numbers, shown, s=18, color=DOTS, label="evaluation", clip_on=False)
     outside = shown != values
@@ -49,7 +49,7 @@ def convergence(result: Result, path: str | PathLike[str] | None = None) -> Figu
             failed, [0.02] * len(failed), marker="x", color="black", transform=bottom, label="failed"
         )
     axes.set(xlabel="evaluation", ylabel="value", title=f"{result.direction}: best {result.best.value:.6g}")
-    axes.legend(frameon=False)
+    axes.legend(framealpha=0.9)
     return _saved(figure, path)
 
 
@@ -111,10 +111,10 @@ def _draw_slice(
     axes.set(xlabel=_plain(name), ylabel="value")
 
 
-def _window(values: Array, best: Array) -> tuple[float, float]:
-    """Limits that show the way of the best value and most of the others, not the worst outliers."""
-    middle = np.quantile(values, [0.1, 0.9])
-    low, high = min(best.min(), middle[0]), max(best.max(), middle[1])
+def _window(values: Array, best: float) -> tuple[float, float]:
+    """Limits that show the best value and nine tenths of the others, not the worst outliers."""
+    low, high = np.quantile(values, [0.1, 0.9])
+    low, high = min(best, low), max(best, high)
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     return float(low - margin), float(high + margin)
 
