@@ -19,6 +19,7 @@ import bopp
 from bopp import Choice, Data, Float, Int, Known, Optimizer, Recipe, Result, Trial, maximize, minimize
 from bopp.data import Array
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, TellError
+from bopp.evaluation import Here
 from bopp.parameter import Parameter
 from bopp.suggest import suggest
 
@@ -752,3 +753,9 @@ def test_a_mistyped_option_is_named_with_those_that_exist() -> None:
     for run in (minimize, maximize):
         with pytest.raises(RecipeError, match=r"'workers'.*'worker'"):
             run(branin, PLANE, worker=2)  # type: ignore[call-arg]
+
+
+def test_values_that_came_with_the_one_that_ends_the_run_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.optimizer.evaluator", lambda objective, workers, timeout: Here(objective))
+    result = minimize(branin, PLANE, budget=8, workers=3, target=math.inf, progress=False)
+    assert [trial.state for trial in result.trials] == ["done"] * 3

@@ -109,12 +109,7 @@ class Optimizer:
     def _ask(self) -> Trial:
         if self._queue:
             return self._add(self._queue.popleft(), "queued")
-        u = suggest(
-            self.space,
-            self.recipe,
-            self._history(),
-            (self.seed, len(self._trials)),
-        )
+        u = suggest(self.space, self.recipe, self._history(), (self.seed, len(self._trials)))
         return self._add(self.space.decode(u), "suggested")
 
     def _history(self) -> History:
@@ -233,10 +228,10 @@ def _run(
     for params in start:
         optimizer.enqueue(params)
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    asked = 0
+    asked, stop = 0, False
     with evaluator(objective, workers, trial_timeout) as evaluation, meter(budget, progress) as show:
         try:
-            while (asked < budget or evaluation.running) and time.monotonic() < deadline:
+            while not stop and (asked < budget or evaluation.running) and time.monotonic() < deadline:
                 while asked < budget and evaluation.running < workers:
                     began = time.perf_counter()
                     trial = optimizer.ask()
@@ -246,10 +241,8 @@ def _run(
                 for trial, value, error in evaluation.wait(deadline):
                     told = optimizer.fail(trial, error) if error else optimizer.tell(trial, value)
                     show.told(optimizer.result)
-                    if callback is not None and callback(optimizer, told):
-                        return optimizer.result
-                    if target is not None and _reached(told, target, direction):
-                        return optimizer.result
+                    stop |= target is not None and _reached(told, target, direction)
+                    stop |= callback is not None and bool(callback(optimizer, told))
         except KeyboardInterrupt:
             show.interrupted()
     return optimizer.result
