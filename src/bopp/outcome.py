@@ -96,7 +96,7 @@ def yeo_johnson(z: Array, power: npt.ArrayLike) -> Array:
 
 
 def yeo_johnson_inverse(t: Array, power: float) -> Array:
-    """Z with yeo_johnson(z, power) = t; beyond the end of a bounded image, the last z that is there."""
+    """The z with yeo_johnson(z, power) = t; beyond the end of a bounded image, the last z that is there."""
     exponent = np.where(t >= 0, power, 2.0 - power)
     safe = np.where(exponent == 0.0, 1.0, exponent)
     inside = np.maximum(exponent * np.abs(t), -1.0 + 1e-9)
