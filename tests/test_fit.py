@@ -121,6 +121,16 @@ def test_a_fixed_noise_below_the_floor_is_kept() -> None:
     assert fitted(MAP(noise=1e-9), noisy(), Matern52()).noise == pytest.approx(1e-9, rel=1e-12)
 
 
+@pytest.mark.parametrize("fit", [MAP, MaximumLikelihood])
+@pytest.mark.parametrize("bounds", [(0.9, 0.95), (0.01, 0.02)])
+def test_lengthscales_keep_between_their_bounds(fit: Any, bounds: tuple[float, float]) -> None:
+    lengthscale = fitted(fit(lengthscale=bounds), noisy(), Matern52()).lengthscale
+    free = fitted(fit(), noisy(), Matern52()).lengthscale
+    assert np.all(lengthscale >= bounds[0] * (1 - 1e-12))
+    assert np.all(lengthscale <= bounds[1] * (1 + 1e-12))
+    assert np.any((free < bounds[0]) | (free > bounds[1]))
+
+
 @pytest.mark.parametrize("kernel", ALL_KERNELS)
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), SliceSampling(samples=2, burn_in=2)])
@@ -287,7 +297,8 @@ def test_slice_sampling_without_priors_and_of_many_points_works() -> None:
     assert all(np.all(np.isfinite(theta_of(gp))) for gp in models)
 
 
-BAD: list[tuple[str, float]] = [
+BAD: list[tuple[str, Any]] = [
+    *product(("lengthscale",), ((0.0, 1.0), (2.0, 1.0), (1.0, math.inf), (1.0,))),
     *product(("variance", "noise"), (0.0, -1.0, math.nan, math.inf)),
     *product(("largest",), (0, -5)),
 ]
@@ -295,7 +306,7 @@ BAD: list[tuple[str, float]] = [
 
 @pytest.mark.parametrize("fit", [MAP, MaximumLikelihood, SliceSampling])
 @pytest.mark.parametrize(("name", "value"), BAD)
-def test_a_setting_out_of_range_is_named(fit: Any, name: str, value: float) -> None:
+def test_a_setting_out_of_range_is_named(fit: Any, name: str, value: Any) -> None:
     with pytest.raises(RecipeError, match=name) as caught:
         fit(**{name: value})
     assert repr(value) in str(caught.value)

@@ -52,6 +52,7 @@ class MAP:
     Args:
         priors: None leaves the likelihood alone.
         variance, noise: fixed values, where not to be fitted.
+        lengthscale: the least and the largest, in widths of the cube.
         largest: no more points than this, evenly taken, speak for the hyper-parameters.
     """
 
@@ -59,12 +60,18 @@ class MAP:
     variance: float | None = None
     noise: float | None = None
     largest: int = 1000
+    lengthscale: tuple[float, float] = LENGTHSCALES
 
     def __post_init__(self) -> None:
         for name in ("variance", "noise", "largest"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):
                 raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
+        if len(self.lengthscale) != 2 or not 0.0 < self.lengthscale[0] <= self.lengthscale[1] < np.inf:
+            wanted = "(low, high) with 0 < low <= high"
+            raise RecipeError(
+                f"{type(self).__name__}: lengthscale must be {wanted}, got {self.lengthscale!r}"
+            )
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
         return (_gp(self._climb(data, kernel), kernel),)
@@ -115,13 +122,18 @@ class MAP:
     def _bounds(self, size: int) -> tuple[Array, Array]:
         variances = VARIANCES if self.variance is None else (self.variance, self.variance)
         noises = NOISES if self.noise is None else (self.noise, self.noise)
-        low, high = np.log([LENGTHSCALES] * (size - 2) + [variances, noises]).T
+        low, high = np.log([self.lengthscale] * (size - 2) + [variances, noises]).T
         return low, high
 
 
-def MaximumLikelihood(variance: float | None = None, noise: float | None = None, largest: int = 1000) -> MAP:
+def MaximumLikelihood(
+    variance: float | None = None,
+    noise: float | None = None,
+    largest: int = 1000,
+    lengthscale: tuple[float, float] = LENGTHSCALES,
+) -> MAP:
     """The hyper-parameters under which the data are most likely."""
-    return MAP(None, variance, noise, largest)
+    return MAP(None, variance, noise, largest, lengthscale)
 
 
 @dataclass(frozen=True)

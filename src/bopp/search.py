@@ -105,7 +105,8 @@ class Direct:
             return -values[-1]
 
         bounds = [(0.0, 1.0)] * space.dimension
-        direct(loss, bounds, maxfun=self.evaluations, maxiter=10**6, locally_biased=False)
+        most = self.evaluations  # of iterations too: none is without one, and SciPy reserves memory for each
+        direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
         return best_fresh(np.array(tried), np.array(values), space, history.X, rng)
 
 

@@ -14,7 +14,7 @@ from bopp import pseudo as policies
 from bopp.acquisition import Acquisition, differentiated
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
-from bopp.fit import MAP, Fit, MaximumLikelihood
+from bopp.fit import LENGTHSCALES, MAP, Fit, MaximumLikelihood
 from bopp.gp import Posterior
 from bopp.initial import Initial, Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
@@ -59,8 +59,9 @@ class Recipe:
     ) -> Recipe:
         """The paper's algorithm; tau0=None is plain BO, tau0=0 the control with exact duplicates.
 
-        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT with
-        `evaluations`, of which the paper does not say how many.
+        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT. Of
+        its `evaluations` and of the bounds of the length-scales the paper says nothing; docs/reproduction.md
+        tells how these were found.
         """
         scores: dict[str, Acquisition] = {
             "ucb": acquisitions.UCB(acquisitions.paper_beta),
@@ -71,7 +72,7 @@ class Recipe:
             raise RecipeError(f"Recipe.paper: wanted one of {list(scores)}, got {acquisition!r}")
         return Recipe(
             kernel=SquaredExponential(),
-            fit=MaximumLikelihood(variance=1.0, noise=1e-4),
+            fit=MaximumLikelihood(variance=1.0, noise=1e-4, lengthscale=(0.015, LENGTHSCALES[1])),
             pseudo=policies.none if tau0 is None else policies.Neighbours(tau0, doubt=False),
             acquisition=scores[acquisition],
             search=Direct(evaluations),
