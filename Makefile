@@ -1,5 +1,6 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
+# make reproduction  the paper's experiment, its table and its figures
 
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
@@ -9,7 +10,7 @@ BENCH = .venv-bench/bin
 # small matrices: more threads are slower
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint format bench-speed bench-regret-small pictures clean
+.PHONY: run test test-slow lint format bench-speed bench-regret-small reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -36,6 +37,15 @@ bench-speed: .venv-bench/ready
 bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+
+# the paper's experiment, about two hours on two cores; stopped, it goes on where it was
+reproduction: .venv/test
+	$(RUN)/bopp paper run --out docs/reproduction --problems synthetic
+	$(RUN)/bopp paper run --out docs/reproduction --problems real --repeats 10
+	$(RUN)/bopp paper pack --out docs/reproduction
+	$(RUN)/bopp paper table --out docs/reproduction > docs/reproduction/table.md
+	$(RUN)/bopp paper figures --out docs/reproduction
+	$(RUN)/bopp paper theory --out docs/reproduction > docs/reproduction/theory.txt
 
 pictures: .venv/examples
 	$(RUN)/python docs/pictures.py

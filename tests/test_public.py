@@ -36,7 +36,7 @@ PUBLIC = [
     "search",
 ]
 HEAVY = ["scipy.stats", "rich", "matplotlib", "sqlalchemy", "typer", "msgspec", "torch", "sklearn", "pandas"]
-ERRORS = ["SpaceError", "RecipeError", "TellError", "NoResultError", "MissingExtra"]
+ERRORS = ["SpaceError", "RecipeError", "TellError", "PaperError", "NoResultError", "MissingExtra"]
 
 
 def test_the_public_names_are_these() -> None:
@@ -45,7 +45,7 @@ def test_the_public_names_are_these() -> None:
 
 
 ENGINE = set(Path(bopp.__file__).parent.glob("*.py")) - {
-    Path(bopp.__file__).parent / name for name in ("plot.py", "progress.py")
+    Path(bopp.__file__).parent / name for name in ("__main__.py", "cli.py", "plot.py", "progress.py")
 }
 
 

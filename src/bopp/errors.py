@@ -4,6 +4,7 @@ BoppError
 ├── SpaceError      a parameter or a space is declared wrongly, or params do not fit it
 ├── RecipeError     a setting of a recipe, policy, acquisition or search is out of range
 ├── TellError       a value that is no number, a second different value, a foreign trial
+├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   the best trial was asked for, and none has finished
 └── MissingExtra    an optional package is not installed; the message names the extra
 """
@@ -23,6 +24,10 @@ class RecipeError(BoppError, ValueError):
 
 class TellError(BoppError, ValueError):
     """What was told cannot be taken; the trial stays as it was."""
+
+
+class PaperError(BoppError, ValueError):
+    """An experiment of the paper cannot be run or read as asked."""
 
 
 class NoResultError(BoppError, LookupError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def convergence(result: Result, path: str | PathLike[str] | None = None) -> Figu
     numbers = [trial.number + 1 for trial in finished]
     values = np.array([trial.value for trial in finished], dtype=float)
     running = np.minimum if result.direction == "minimize" else np.maximum
-    figure, ((axes,),) = _figure(1, 1, (6.4, 4.0))
+    figure, ((axes,),) = canvas(1, 1, (6.4, 4.0))
     best = running.accumulate(values)
     low, high = _window(values, best[-1])
     shown = np.clip(values, low, high)
@@ -67,7 +68,7 @@ def slices(
     sign = 1.0 if result.direction == "maximize" else -1.0
     rows = -(-len(names) // WIDEST)
     columns = min(len(names), WIDEST)
-    figure, grid = _figure(rows, columns, (3.2 * columns + 0.6, 3.0 * rows))
+    figure, grid = canvas(rows, columns, (3.2 * columns + 0.6, 3.0 * rows))
     for axes in grid.flat[len(names) :]:
         axes.remove()
     for axes, name in zip(grid.flat, names, strict=False):
@@ -119,7 +120,8 @@ def _window(values: Array, best: float) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
-def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
+def canvas(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
+    """An empty figure and its panels (rows, columns)."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -128,6 +130,18 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure,
     figure = Figure(size, layout="constrained")
     FigureCanvasAgg(figure)  # no screen, no global state
     return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and as SVG; drawn again from the same data, the files are the same."""
+    import matplotlib
+
+    folder.mkdir(parents=True, exist_ok=True)
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    figure.savefig(png, dpi=100)
+    with matplotlib.rc_context({"svg.hashsalt": name}):  # names of parts that are the same each time
+        figure.savefig(svg, metadata={"Date": None})
+    return [png, svg]
 
 
 def _plain(text: str) -> str:

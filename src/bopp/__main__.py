@@ -1,0 +1,3 @@
+from bopp.cli import main
+
+main()

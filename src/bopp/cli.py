@@ -1,0 +1,238 @@
+"""The command line: parses and prints, never computes.
+
+Exit codes: 0 done, 1 an error that nobody foresaw, 2 a wrong request, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import typer
+
+from bopp.errors import BoppError, PaperError
+from bopp.paper.runs import (
+    ACQUISITIONS,
+    VARIANTS,
+    Folder,
+    Kernel,
+    Maximiser,
+    Metric,
+    Outcome,
+    Setting,
+    Splits,
+)
+
+Word = TypeVar("Word", bound=str)
+
+app = typer.Typer(
+    name="bopp",
+    help="Find the best setting of an expensive black box in few evaluations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+paper = typer.Typer(
+    help='The paper, "Bayesian Optimization using Pseudo-Points": run its experiment; print its table; draw '
+    "its figures and its theory.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(paper, name="paper")
+
+QUICK = {"repeats": 2, "iterations": 10, "variants": "bo,pp001,pp0"}
+FULL = {"repeats": 20, "iterations": 100, "variants": ",".join(VARIANTS)}
+SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
+
+Out = Annotated[Path, typer.Option("--out", help="Folder of the experiment.", show_default=False)]
+
+
+@app.callback()
+def _bopp() -> None:
+    """Find the best setting of an expensive black box in few evaluations."""
+
+
+@paper.command("run")
+def paper_run(
+    out: Out,
+    problems: Annotated[str, typer.Option(help="Names by comma; or synthetic, real, shifted, all.")] = "all",
+    acquisitions: Annotated[str, typer.Option(help="Names by comma.")] = ",".join(ACQUISITIONS),
+    variants: Annotated[str | None, typer.Option(help="Names by comma; pp0 is the control.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Runs of each: 20.")] = None,
+    kernel: Annotated[
+        Kernel | None, typer.Option(help="By default ard, and isotropic too where the paper has it.")
+    ] = None,
+    maximiser: Annotated[Maximiser, typer.Option(help="Of the acquisition function.")] = "direct",
+    iterations: Annotated[int | None, typer.Option(min=1, help="After the initial points: 100.")] = None,
+    evaluations: Annotated[int, typer.Option(min=1, help="Of the acquisition function by DIRECT.")] = 100,
+    shortest: Annotated[float, typer.Option(help="Length-scale, in widths of the box.")] = 0.015,
+    outcome: Annotated[Outcome, typer.Option(help="Values as the model sees them.")] = "raw",
+    count_initial: Annotated[
+        bool, typer.Option("--count-initial", help="Let t of beta_t count the initial points.")
+    ] = False,
+    splits: Annotated[
+        Splits,
+        typer.Option(help="Of the data: one for all, one for each repeat, or as the paper seems to."),
+    ] = "paper",
+    metric: Annotated[Metric, typer.Option(help="What NN_wine and NN_cancer report.")] = "one_minus_mse",
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes: one for each core.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="2 repeats of 10 iterations of bo, pp001, pp0: under 3 minutes.")
+    ] = False,
+) -> None:
+    """Run the experiment, in parallel; run it again to go on where it was stopped or killed."""
+    from bopp.paper import experiment
+    from bopp.paper.problems import named
+
+    usual: dict[str, Any] = QUICK if quick else FULL
+    setting = Setting(
+        iterations=iterations or usual["iterations"],
+        evaluations=evaluations,
+        shortest=shortest,
+        outcome=outcome,
+        count_initial=count_initial,
+        splits=splits,
+        metric=metric,
+    )
+    keys = experiment.plan(
+        named(_words("--problems", problems)),
+        _words("--acquisitions", acquisitions, ACQUISITIONS),
+        _words("--variants", variants or usual["variants"], VARIANTS),
+        repeats or usual["repeats"],
+        kernel,
+        maximiser,
+    )
+    folder = Folder(out)
+    folder.prepare(setting)
+    done = folder.done()
+    missing = [key for key in keys if key not in done]
+    if len(missing) < len(keys):
+        _say(f"{len(keys) - len(missing)} of {len(keys)} runs are there already.")
+    try:
+        with _progress(len(missing)) as advance:
+            for _ in experiment.run(folder, missing, setting, workers or os.cpu_count() or 1):
+                advance()
+    except KeyboardInterrupt:
+        _say("Stopped. What is done is kept; the same command goes on.")
+        raise
+    _say(f"{len(keys)} runs are in {out}. Next: bopp paper table --out {out}")
+
+
+@paper.command("table")
+def paper_table(
+    out: Out,
+    kernel: Annotated[Kernel, typer.Option()] = "ard",
+    maximiser: Annotated[Maximiser, typer.Option()] = "direct",
+    json: Annotated[bool, typer.Option("--json", help="As records for other programs.")] = False,
+) -> None:
+    """Print the paper's table, ours beside theirs, and below it how sure one can be of a difference."""
+    from bopp.paper import table
+
+    if json:
+        print(msgspec.json.encode(table.as_rows(Folder(out), kernel, maximiser)).decode())
+    else:
+        print(table.render(Folder(out), kernel, maximiser), end="")
+
+
+@paper.command("figures")
+def paper_figures(out: Out) -> None:
+    """Draw the paper's seven figures as PNG and SVG, into the folder `figures` of the experiment."""
+    from bopp.paper import figures
+
+    folder = Folder(out)
+    for path in figures.draw(folder, out / "figures"):
+        print(path)
+    for name in figures.missing(folder):
+        _say(f"no runs for {name}")
+
+
+@paper.command("theory")
+def paper_theory(
+    out: Out,
+    draws: Annotated[int, typer.Option(min=2, help="Functions drawn from the model.")] = 20,
+    horizon: Annotated[int, typer.Option(min=2, help="Iterations of each run.")] = 80,
+    dimension: Annotated[int, typer.Option(min=1, max=2, help="Of the functions.")] = 1,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Check the regret bounds on functions that meet the theorem's assumptions, into the folder `theory`."""
+    from bopp.paper.check import check, summary
+    from bopp.paper.theory_figures import draw
+
+    found = check(draws, horizon, seed, dimension)
+    print(summary(found))
+    for path in draw(found, out / "theory"):
+        print(path)
+
+
+@paper.command("pack")
+def paper_pack(out: Out) -> None:
+    """Put all runs of a folder into one small file, to be kept or sent; all commands read it as well."""
+    print(Folder(out).pack())
+
+
+def _words(option: str, text: str, allowed: Sequence[Word] = ()) -> list[Word]:
+    words: list[Any] = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words or [text]:
+        if word not in (allowed or words):
+            wanted = ", ".join(allowed) or "names by comma"
+            raise PaperError(f"{option}: wanted {wanted}, got {word!r}")
+    return words
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar with the time left on a terminal, a line now and then elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("", total=total)
+            yield lambda: bar.advance(task)
+        return
+    began = spoke = time.monotonic()
+    count = 0
+
+    def advance() -> None:
+        nonlocal count, spoke
+        count, now = count + 1, time.monotonic()
+        if now - spoke > SPEAKS_EVERY:
+            left = (now - began) / count * (total - count) / 60.0
+            _say(f"{count} of {total} runs, about {left:.0f} min left")
+            spoke = now
+
+    yield advance
+
+
+def main() -> None:
+    """Run a command; a wrong request is one line on the error stream and exit code 2."""
+    wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
+    try:
+        app(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BoppError as error:
+        _say(f"bopp: {error}")
+        sys.exit(2)
+    except Exception as error:
+        if wrong_usage is None or not isinstance(error, wrong_usage):
+            raise
+        _say(f"bopp: {error.format_message()}")  # type: ignore[attr-defined]
+        sys.exit(2)

@@ -1,0 +1,1 @@
+"""The paper's problems, experiment, table, figures and theory."""

@@ -1,0 +1,163 @@
+"""The paper's experiment: problem x acquisition x variant x repeat, in parallel, resumable after any kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import cache
+from multiprocessing import active_children, get_context
+from pathlib import Path
+
+from bopp import acquisition as acquisitions
+from bopp import outcome
+from bopp.errors import PaperError
+from bopp.fit import LENGTHSCALES, MaximumLikelihood
+from bopp.initial import Uniform
+from bopp.kernels import SquaredExponential
+from bopp.optimizer import Optimizer
+from bopp.paper.problems import REAL, Problem, problem
+from bopp.paper.runs import (
+    ACQUISITIONS,
+    KERNELS,
+    TAU0,
+    VARIANTS,
+    Acquisition,
+    Folder,
+    Kernel,
+    Key,
+    Maximiser,
+    Run,
+    Setting,
+    Variant,
+    rounded,
+)
+from bopp.search import Direct, Gradients
+from bopp.suggest import Recipe
+
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def plan(
+    problems: Sequence[str],
+    acquisitions: Sequence[Acquisition] = ACQUISITIONS,
+    variants: Sequence[Variant] = VARIANTS,
+    repeats: int = 20,
+    kernel: Kernel | None = None,
+    maximiser: Maximiser = "direct",
+) -> list[Key]:
+    """The keys of an experiment, repeat by repeat, so that what is done first is a smaller whole.
+
+    Without a `kernel` it is the paper's plan: ARD, and the isotropic one too for UCB on the real problems.
+    """
+    cells = [
+        (name, acquisition, variant, one)
+        for one in KERNELS
+        for name in problems
+        for acquisition in acquisitions
+        for variant in variants
+        if one == (kernel or "ard") or (kernel is None and acquisition == "ucb" and name in REAL)
+    ]
+    return [
+        Key(repeat, name, acquisition, variant, one, maximiser)
+        for repeat in range(repeats)
+        for name, acquisition, variant, one in cells
+    ]
+
+
+def recipe_of(key: Key, setting: Setting) -> Recipe:
+    """The paper's recipe, read as the key and the setting say."""
+    recipe = Recipe.paper(key.acquisition, TAU0[key.variant])
+    if key.acquisition == "ucb" and setting.count_initial:
+        later = acquisitions.UCB(lambda t, d: acquisitions.paper_beta(t + setting.initial, d))
+        recipe = replace(recipe, acquisition=later)
+    return replace(
+        recipe,
+        fit=MaximumLikelihood(variance=1.0, noise=1e-4, lengthscale=(setting.shortest, LENGTHSCALES[1])),
+        kernel=SquaredExponential(ard=key.kernel == "ard"),
+        search=Direct(setting.evaluations) if key.maximiser == "direct" else Gradients(),
+        initial=Uniform(setting.initial),
+        outcome=outcome.raw if setting.outcome == "raw" else outcome.standardised,
+    )
+
+
+def instance_of(key: Key, setting: Setting) -> int:
+    """Which shift, or which split and weights, a run has."""
+    by_repeat = key.problem.endswith("_shifted") or setting.splits == "each"
+    return key.repeat if by_repeat or (setting.splits, key.problem) == ("paper", "nn_housing") else 0
+
+
+@cache
+def _loaded(name: str, instance: int, setting: Setting) -> Problem:
+    return problem(name, instance, setting.metric)
+
+
+def perform(key: Key, setting: Setting) -> Run:
+    """One run; all algorithms of a repeat begin with the same points, as the seed is the repeat."""
+    task = _loaded(key.problem, instance_of(key, setting), setting)
+    optimizer = Optimizer(task.space, "minimize", seed=key.repeat, recipe=recipe_of(key, setting))
+    began, measured = time.perf_counter(), []
+    for _ in range(setting.initial + setting.iterations):
+        trial = optimizer.ask()
+        measured.append(task.measure(trial.params))
+        optimizer.tell(trial, task.value(measured[-1]))
+    return Run(
+        key=key,
+        regret=task.optimum is not None,
+        values=rounded(one.reported for one in measured),
+        accuracy=rounded(one.accuracy for one in measured if one.accuracy is not None) or None,
+        seconds=round(time.perf_counter() - began, 2),
+    )
+
+
+def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> Iterator[Key]:
+    """Perform and keep the runs, `workers` at a time, and yield each key as it is done.
+
+    Problems are loaded once before the first run, so that what cannot be loaded is said at once.
+    """
+    for key in {key.problem: key for key in keys}.values():
+        _loaded(key.problem, instance_of(key, setting), setting)
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (os.getpid(),))
+    waiting = iter(keys)
+    try:
+        futures: dict[Future[None], Key] = {}
+        while True:
+            for key in waiting:
+                futures[pool.submit(_perform_and_keep, folder.path, key, setting)] = key
+                if len(futures) >= 2 * workers:
+                    break
+            if not futures:
+                return
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                future.result()
+                yield futures.pop(future)
+    except BrokenProcessPool:
+        raise PaperError("a worker died; what is done is kept, and the same command goes on") from None
+    finally:
+        for process in set(active_children()) - others:
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _perform_and_keep(path: Path, key: Key, setting: Setting) -> None:
+    Folder(path).save(perform(key, setting))
+
+
+def _begin(parent: int) -> None:
+    """A worker leaves when its parent is gone, however that ended, and lets its parent handle Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

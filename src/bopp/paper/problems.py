@@ -1,0 +1,228 @@
+"""The paper's eight problems, each a function to minimise: `bopp.minimize(problem, problem.space)`.
+
+Four are synthetic, on [-1, 1]^d, with a known optimum, and have a shifted version whose optimum is not the
+centre of the box, where DIRECT looks first. Four tune a real model on real data; they need the `paper` extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import MissingExtra, PaperError
+from bopp.paper.datasets import table
+from bopp.paper.functions import (
+    HARTMANN_BEST,
+    Function,
+    dropwave,
+    griewank,
+    hartmann6,
+    on_cube,
+    rastrigin,
+    shifted,
+)
+from bopp.paper.networks import Rows, backpropagation, levenberg_marquardt
+from bopp.paper.runs import Metric
+from bopp.parameter import Float
+from bopp.space import Space
+
+Model = Callable[[Mapping[str, Any]], "Measured"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one evaluation gave: the paper's figure of it, and the plain accuracy of a classification."""
+
+    reported: float
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function to minimise.
+
+    The paper reports the regret where the optimum is known, and then the value is regret + optimum; elsewhere
+    f, larger is better, and the value is -f.
+    """
+
+    name: str
+    space: Space
+    measure: Model
+    optimum: float | None = None
+
+    def __call__(self, params: Mapping[str, Any]) -> float:
+        return self.value(self.measure(params))
+
+    def value(self, measured: Measured) -> float:
+        """What is minimised."""
+        return -measured.reported if self.optimum is None else measured.reported + self.optimum
+
+
+def problem(name: str, instance: int = 0, metric: Metric = "one_minus_mse") -> Problem:
+    """One of `NAMES`; `instance` picks the shift of a shifted function, the split and weights of a model."""
+    _check(name, NAMES)
+    if name in MODELS:
+        return MODELS[name](instance, metric)
+    function = FUNCTIONS[name.removesuffix("_shifted")]
+    return _synthetic(name, shifted(function, instance) if name in SHIFTED else function)
+
+
+def named(words: Sequence[str]) -> list[str]:
+    """The names of problems, where a word may also be one of `GROUPS`."""
+    names = [name for word in words for name in GROUPS.get(word, (word,))]
+    for name in names:
+        _check(name, (*NAMES, *GROUPS))
+    return list(dict.fromkeys(names))
+
+
+def _check(name: str, wanted: Sequence[str]) -> None:
+    if name not in NAMES:
+        raise PaperError(f"no problem is called {name!r}; wanted one of {', '.join(wanted)}")
+
+
+def _synthetic(name: str, function: Function) -> Problem:
+    space = Space({f"x{i + 1}": Float(-1.0, 1.0) for i in range(function.dimension)})
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        x = np.array([params[key] for key in space.parameters])
+        return Measured(max(0.0, function.evaluate((x + 1.0) / 2.0) - function.optimum))
+
+    return Problem(name, space, measure, function.optimum)
+
+
+def _svm_wine(split: int, metric: Metric) -> Problem:
+    try:
+        from sklearn.svm import SVC
+    except ImportError as error:
+        raise MissingExtra("svm_wine wants scikit-learn: pip install 'bopp[paper]'") from error
+    train, validation = _split("wine_red", split)
+    X, Z = _standardised(train.X, train.X), _standardised(train.X, validation.X)
+    among, across = _squared_distance(X, X), _squared_distance(Z, X)
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        gamma = float(params["kernel_scale"]) ** -2
+        model = SVC(C=float(params["C"]), kernel="precomputed").fit(np.exp(-gamma * among), train.Y)
+        accuracy = float(np.mean(model.predict(np.exp(-gamma * across)) == validation.Y))
+        return Measured(accuracy, accuracy)
+
+    space = Space({"C": Float(0.001, 1000.0), "kernel_scale": Float(0.0001, 1.0)})
+    return Problem("svm_wine", space, measure)
+
+
+def _nn_wine(split: int, metric: Metric) -> Problem:
+    train, validation = _split("wine_red", split)
+    classes = np.unique(table("wine_red")[1])
+    rows = Rows(_standardised(train.X, train.X), _one_hot(train.Y, classes))
+    unseen = Rows(_standardised(train.X, validation.X), _one_hot(validation.Y, classes))
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        neurons, rate = int(params["neurons"]), float(params["learning_rate"])
+        return _judged(backpropagation(rows, unseen, neurons, rate, split).outputs, unseen.Y, metric)
+
+    space = Space({"neurons": Float(1.0, 100.0), "learning_rate": Float(1e-6, 1.0)})
+    return Problem("nn_wine", space, measure)
+
+
+LEVENBERG_MARQUARDT = Space(
+    {
+        "neurons": Float(1.0, 100.0),
+        "mu": Float(1e-6, 100.0),
+        "mu_dec": Float(0.01, 1.0),
+        "mu_inc": Float(1.01, 20.0),
+    }
+)
+
+
+def _nn_cancer(split: int, metric: Metric) -> Problem:
+    train, validation = _split("breast_cancer_wisconsin", split)
+    classes = np.unique(table("breast_cancer_wisconsin")[1])
+    rows = Rows(_to_unit(train.X, train.X), _one_hot(train.Y, classes))
+    unseen = Rows(_to_unit(train.X, validation.X), _one_hot(validation.Y, classes))
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        return _judged(_trained(rows, unseen, params, split), unseen.Y, metric)
+
+    return Problem("nn_cancer", LEVENBERG_MARQUARDT, measure)
+
+
+def _nn_housing(split: int, metric: Metric) -> Problem:
+    train, validation = _split("boston_housing", split)
+    half_range = float(np.ptp(train.Y)) / 2.0
+    rows = Rows(_to_unit(train.X, train.X), _to_unit(train.Y, train.Y)[:, None])
+    unseen = Rows(_to_unit(train.X, validation.X), _to_unit(train.Y, validation.Y)[:, None])
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        errors = half_range * (_trained(rows, unseen, params, split) - unseen.Y)
+        return Measured(20.0 - float(np.mean(errors**2)))
+
+    return Problem("nn_housing", LEVENBERG_MARQUARDT, measure)
+
+
+def _trained(rows: Rows, unseen: Rows, params: Mapping[str, Any], seed: int) -> Array:
+    neurons, mu, mu_dec, mu_inc = (float(params[name]) for name in LEVENBERG_MARQUARDT.parameters)
+    return levenberg_marquardt(rows, unseen, int(neurons), mu, mu_dec, mu_inc, seed).outputs
+
+
+def _judged(outputs: Array, targets: Array, metric: Metric) -> Measured:
+    """One of the readings of "accuracy" that could be meant, and the plain one."""
+    accuracy = float(np.mean(outputs.argmax(axis=1) == targets.argmax(axis=1)))
+    if metric == "one_minus_mse":
+        return Measured(1.0 - float(np.mean((outputs - targets) ** 2)), accuracy)
+    if metric == "one_minus_cross_entropy":  # by element, at one half: certainty in both classes counts once
+        share = np.clip(outputs, 1e-6, 1.0 - 1e-6)
+        entropy = -np.mean(targets * np.log(share) + (1.0 - targets) * np.log1p(-share))
+        return Measured(1.0 - float(entropy) / 2.0, accuracy)
+    return Measured(accuracy, accuracy)
+
+
+@cache
+def _split(name: str, seed: int) -> tuple[Rows, Rows]:
+    """Rows to train on (0.7) and to validate on (0.2); the rest (0.1) is never looked at, as in the paper."""
+    X, y = table(name)
+    order = np.random.default_rng(seed).permutation(len(y))
+    first, second = round(0.7 * len(y)), round(0.9 * len(y))
+    train, validation = order[:first], order[first:second]
+    return Rows(X[train], y[train]), Rows(X[validation], y[validation])
+
+
+def _standardised(train: Array, X: Array) -> Array:
+    return np.asarray((X - train.mean(axis=0)) / train.std(axis=0))
+
+
+def _to_unit(train: Array, X: Array) -> Array:
+    """The range of the training rows becomes [-1, 1]."""
+    low, high = train.min(axis=0), train.max(axis=0)
+    return np.asarray(2.0 * (X - low) / (high - low) - 1.0)
+
+
+def _one_hot(y: Array, classes: Array) -> Array:
+    return np.asarray(y[:, None] == classes, dtype=np.float64)
+
+
+def _squared_distance(A: Array, B: Array) -> Array:
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(A, B, "sqeuclidean"))
+
+
+BOX = 5.12  # half the width of the usual box of Dropwave and Rastrigin
+FUNCTIONS = {
+    function.name: function
+    for function in (
+        on_cube("dropwave", dropwave, [-BOX] * 2, [BOX] * 2, [0.0] * 2),
+        on_cube("griewank", griewank, [-600.0] * 2, [600.0] * 2, [0.0] * 2),
+        on_cube("hart6", hartmann6, [0.0] * 6, [1.0] * 6, HARTMANN_BEST),
+        on_cube("rastrigin", rastrigin, [-BOX] * 2, [BOX] * 2, [0.0] * 2),
+    )
+}
+MODELS = {"svm_wine": _svm_wine, "nn_wine": _nn_wine, "nn_cancer": _nn_cancer, "nn_housing": _nn_housing}
+SYNTHETIC = tuple(FUNCTIONS)
+SHIFTED = tuple(f"{name}_shifted" for name in FUNCTIONS)
+REAL = tuple(MODELS)
+NAMES = (*SYNTHETIC, *REAL, *SHIFTED)
+GROUPS = {"synthetic": SYNTHETIC, "real": REAL, "shifted": SHIFTED, "all": (*SYNTHETIC, *REAL)}

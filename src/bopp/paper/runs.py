@@ -1,0 +1,182 @@
+"""Runs: what one algorithm did on one problem, kept as one small file each.
+
+A folder of an experiment holds
+
+    setting.json     what is the same for all its runs
+    runs/*.json      one file per run, written whole or not at all
+    runs.jsonl.gz    the same runs packed, if `pack` was called
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import PaperError
+
+Acquisition = Literal["ucb", "pi", "ei"]
+Variant = Literal["bo", "pp01", "pp001", "pp0001", "pp0"]
+Kernel = Literal["ard", "isotropic"]
+Maximiser = Literal["direct", "gradients"]
+Outcome = Literal["raw", "standardised"]
+Splits = Literal["paper", "fixed", "each"]
+Metric = Literal["one_minus_mse", "one_minus_cross_entropy", "accuracy"]
+
+TAU0: dict[Variant, float | None] = {"bo": None, "pp01": 0.01, "pp001": 0.001, "pp0001": 0.0001, "pp0": 0.0}
+ACQUISITIONS: tuple[Acquisition, ...] = get_args(Acquisition)
+KERNELS: tuple[Kernel, ...] = get_args(Kernel)
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+DIGITS = 7  # of a kept value
+
+
+class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The reading of the paper where it leaves a choice open; one for all runs of a folder.
+
+    Args:
+        iterations: after the initial points.
+        initial: random points that all algorithms of a repeat share.
+        evaluations: of the acquisition function by DIRECT, at most.
+        shortest: the least length-scale, in widths of the box.
+        outcome: whether the model sees values as they are or standardised.
+        count_initial: whether t in beta_t counts the initial points.
+        splits: one split and one weight seed for all repeats ("fixed"), one for each repeat ("each"), or the
+            paper's apparent way: each for the housing data and fixed for the others.
+        metric: what NN_wine and NN_cancer report.
+    """
+
+    iterations: int = 100
+    initial: int = 5
+    evaluations: int = 100
+    shortest: float = 0.015
+    outcome: Outcome = "raw"
+    count_initial: bool = False
+    splits: Splits = "paper"
+    metric: Metric = "one_minus_mse"
+
+
+class Key(msgspec.Struct, frozen=True, order=True):
+    """Which run it is."""
+
+    repeat: int
+    problem: str
+    acquisition: Acquisition
+    variant: Variant
+    kernel: Kernel = "ard"
+    maximiser: Maximiser = "direct"
+
+    @property
+    def name(self) -> str:
+        parts = (self.problem, self.acquisition, self.variant, self.kernel, self.maximiser)
+        return "-".join((*parts, f"{self.repeat:03}"))
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What came out: the reported value of every evaluation, in order, the initial points first.
+
+    Reported is the regret where the optimum is known, smaller is better; otherwise the paper's f, larger is
+    better. `accuracy` is the plain accuracy of each evaluation where the problem is a classification.
+    """
+
+    key: Key
+    regret: bool
+    values: tuple[float, ...]
+    accuracy: tuple[float, ...] | None
+    seconds: float
+
+    def curve(self, initial: int) -> Array:
+        """The best value after the initial points and after each iteration."""
+        running = np.minimum if self.regret else np.maximum
+        return np.asarray(running.accumulate(np.array(self.values))[initial - 1 :])
+
+
+def rounded(values: Iterable[float]) -> tuple[float, ...]:
+    """Values with as many digits as are kept."""
+    return tuple(float(f"{value:.{DIGITS}g}") for value in values)
+
+
+class Folder:
+    """The folder of an experiment."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @property
+    def setting(self) -> Setting:
+        """The setting of the runs here."""
+        path = self.path / "setting.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Setting)
+        except FileNotFoundError:
+            hint = f"`bopp paper run --out {self.path}` makes one"
+            raise PaperError(f"{self.path} holds no experiment; {hint}") from None
+        except msgspec.DecodeError as error:
+            raise PaperError(f"{path} is damaged: {error}") from None
+
+    def prepare(self, setting: Setting) -> None:
+        """Make the folder, or check that its runs have this setting."""
+        try:
+            (self.path / "runs").mkdir(parents=True, exist_ok=True)
+            if not (self.path / "setting.json").exists():
+                _write(self.path / "setting.json", msgspec.json.encode(setting))
+        except OSError as error:
+            raise PaperError(f"cannot write to {self.path}: {error.strerror}") from None
+        for name in Setting.__struct_fields__:
+            here, wanted = getattr(self.setting, name), getattr(setting, name)
+            if here != wanted:
+                text = f"{self.path} has runs with {name} {here!r}, got {wanted!r}: take another folder"
+                raise PaperError(text)
+
+    def save(self, run: Run) -> None:
+        """Keep a run; a file appears whole or not at all."""
+        _write(self.path / "runs" / f"{run.key.name}.json", msgspec.json.encode(run))
+
+    def done(self) -> set[Key]:
+        """The runs that need not be made again; a damaged file does."""
+        return {run.key for run in self._runs(skip_damaged=True)}
+
+    def runs(self) -> list[Run]:
+        """All runs, in order of their keys."""
+        self.setting  # noqa: B018  a folder without one holds no experiment
+        return sorted(self._runs(), key=lambda run: run.key)
+
+    def pack(self) -> Path:
+        """Put all runs into one compressed file, to be kept or sent."""
+        lines = b"".join(msgspec.json.encode(run) + b"\n" for run in self.runs())
+        path = self.path / "runs.jsonl.gz"
+        _write(path, gzip.compress(lines, mtime=0))
+        for file in (self.path / "runs").glob("*.json"):
+            file.unlink()
+        return path
+
+    def _runs(self, skip_damaged: bool = False) -> Iterator[Run]:
+        packed = self.path / "runs.jsonl.gz"
+        known: dict[Key, Run] = {}
+        try:
+            lines = gzip.decompress(packed.read_bytes()).splitlines() if packed.exists() else []
+            known = {run.key: run for run in (msgspec.json.decode(line, type=Run) for line in lines)}
+        except (OSError, EOFError, msgspec.DecodeError) as error:
+            raise PaperError(f"{packed} is damaged: {error}") from None
+        for path in sorted((self.path / "runs").glob("*.json")):
+            try:
+                run = msgspec.json.decode(path.read_bytes(), type=Run)
+                known[run.key] = run
+            except msgspec.DecodeError as error:
+                if not skip_damaged:
+                    raise PaperError(f"{path} is damaged: {error}; `bopp paper run` makes it again") from None
+        yield from known.values()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)

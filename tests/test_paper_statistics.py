@@ -1,0 +1,163 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bopp.paper.statistics import Comparison, Pairs, compare, holm, sign_test, summarise
+
+
+def pairs(plain: list[float], variant: list[float], regret: bool = False) -> Pairs:
+    return Pairs(np.array(plain), np.array(variant), regret)
+
+
+def one(cell: Pairs) -> Comparison:
+    (comparison,) = compare([cell])
+    assert comparison is not None
+    return comparison
+
+
+SAMPLE = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]  # Hollander and Wolfe, table 3.1
+AFTER = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+
+
+def test_comparison_of_a_known_sample() -> None:
+    result = one(pairs(SAMPLE, AFTER, regret=True))
+    assert result.pairs == 9
+    assert result.difference == pytest.approx(np.mean(SAMPLE) - np.mean(AFTER))
+    assert (result.wins, result.losses, result.ties) == (7, 2, 0)
+    assert result.wilcoxon == pytest.approx(2 * 0.0195, abs=1e-3)  # the book's one-sided 0.0195
+    assert result.sign == pytest.approx(2 * (1 + 9 + 36) / 2**9)
+    assert result.low < result.difference < result.high
+
+
+def test_better_is_positive_for_regret_and_for_f() -> None:
+    smaller, larger = [1.0, 2.0, 3.0], [1.5, 2.5, 3.25]
+    for cell in (pairs(larger, smaller, regret=True), pairs(smaller, larger, regret=False)):
+        assert one(cell).difference == pytest.approx(1.25 / 3)
+        assert one(cell).wins == 3
+        assert cell.no_worse
+    for cell in (pairs(smaller, larger, regret=True), pairs(larger, smaller, regret=False)):
+        assert one(cell).difference == pytest.approx(-1.25 / 3)
+        assert one(cell).losses == 3
+        assert not cell.no_worse
+
+
+def test_all_ties_are_no_evidence() -> None:
+    result = one(pairs([0.0] * 20, [0.0] * 20, regret=True))
+    assert result == Comparison(20, 0.0, 0.0, 0.0, 0, 0, 20, 1.0, 1.0, 1.0, 1.0)
+
+
+def test_ties_are_left_out_of_both_tests() -> None:
+    some = pairs([1.0, 2.0, 3.0, 4.0], [1.1, 2.3, 2.8, 4.4])
+    with_ties = pairs([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.1, 2.3, 2.8, 4.4, 5.0, 6.0])
+    assert one(with_ties).ties == 2
+    assert one(with_ties).sign == one(some).sign
+    assert (
+        one(with_ties).wilcoxon == one(some).wilcoxon == pytest.approx(6 / 16)
+    )  # signs with ranks {}, {1} or {2}
+
+
+def test_equal_steps_are_equal_whatever_the_last_bit() -> None:
+    cell = pairs([0.1, 0.2, 0.3], [0.4, 0.5, 0.6])
+    assert len(set((cell.variant - cell.plain).tolist())) > 1
+    assert cell.differences.tolist() == [0.3, 0.3, 0.3]
+
+
+def test_too_few_pairs_are_not_compared() -> None:
+    enough = pairs(SAMPLE, AFTER)
+    assert compare([pairs([], []), pairs([1.0], [2.0]), enough]) == [None, None, one(enough)]
+
+
+def test_comparison_is_the_same_each_time() -> None:
+    cells = [pairs(SAMPLE, AFTER), pairs(AFTER, SAMPLE)]
+    assert compare(cells) == compare(cells)
+    assert summarise(cells) == summarise(cells)
+
+
+def test_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
+    """400 samples of 20 normal differences around 0.3: percentiles of so few fall a little short of 95 %."""
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(400):
+        result = one(Pairs(np.zeros(20), rng.normal(0.3, 1.0, 20), regret=False))
+        covered += result.low <= 0.3 <= result.high
+    assert 0.89 <= covered / 400 <= 0.97
+
+
+def test_interval_is_about_that_of_student() -> None:
+    differences = np.random.default_rng(2).normal(0.0, 1.0, 200)
+    result = one(Pairs(np.zeros(200), differences, regret=False))
+    half = 1.96 * differences.std() / math.sqrt(200)
+    assert result.low == pytest.approx(differences.mean() - half, abs=0.01)
+    assert result.high == pytest.approx(differences.mean() + half, abs=0.01)
+
+
+def test_holm_worked_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
+    assert holm([0.2]) == pytest.approx([0.2])
+    assert holm([]).size == 0
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30))
+def test_holm_is_between_p_and_bonferroni(p_values: list[float]) -> None:
+    p, adjusted = np.array(p_values), holm(p_values)
+    assert np.all(adjusted >= p)
+    assert np.all(adjusted <= np.minimum(p * len(p), 1.0))
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(adjusted[order]) >= 0.0)
+    assert adjusted[order[0]] == pytest.approx(min(1.0, p.min() * len(p)))
+
+
+def test_cells_compared_at_once_are_adjusted_together() -> None:
+    cells = [pairs(SAMPLE, AFTER), pairs([1.0], [1.0]), pairs([0.0] * 4, [0.0] * 4)]
+    first, missing, ties = compare(cells)
+    assert missing is None
+    assert first is not None
+    assert ties is not None
+    assert first.wilcoxon_holm == pytest.approx(2 * first.wilcoxon)
+    assert first.sign_holm == pytest.approx(2 * first.sign)
+    assert ties.wilcoxon_holm == 1.0
+
+
+def test_sign_test() -> None:
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(5, 0) == pytest.approx(2 / 2**5)
+    assert sign_test(3, 7) == sign_test(7, 3)
+
+
+def test_summary_adds_up_over_cells() -> None:
+    better = pairs([3.0, 1.0, 2.0], [2.0, 0.5, 2.0], regret=True)
+    worse = pairs([10.0, 14.0], [9.0, 11.0], regret=False)
+    result = summarise([better, worse, pairs([1.0], [1.0])])
+    assert (result.cells, result.no_worse, result.pairs) == (2, 1, 5)
+    assert (result.wins, result.losses, result.ties) == (2, 2, 1)
+    assert result.sign == 1.0
+    assert result.effect is not None
+    assert result.effect == pytest.approx((0.5 / np.std([3.0, 1.0, 2.0]) - 2.0 / 2.0) / 2)
+    assert result.low is not None
+    assert result.high is not None
+    assert result.low < result.effect < result.high
+
+
+def test_cells_without_spread_have_no_effect_to_be_measured_by() -> None:
+    flat = pairs([0.0] * 3, [0.0, 0.0, 1.0], regret=True)
+    result = summarise([flat, pairs([1.0, 3.0], [1.5, 3.5])])
+    assert (result.varied, result.cells, result.losses) == (1, 2, 1)
+    assert result.effect == pytest.approx(0.5)
+    assert summarise([flat]).effect is None
+    assert summarise([]).cells == 0
+
+
+def test_effect_interval_covers_nothing_happening() -> None:
+    """Twelve cells of 20 pairs that differ by chance alone, 60 times: nearly all intervals hold zero."""
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(60):
+        result = summarise([Pairs(rng.normal(size=20), rng.normal(size=20), regret=True) for _ in range(12)])
+        assert result.low is not None
+        assert result.high is not None
+        held += result.low <= 0.0 <= result.high
+    assert held >= 51
