@@ -27,6 +27,7 @@ from bopp.paper.runs import (
     Outcome,
     Setting,
     Splits,
+    made,
 )
 
 Word = TypeVar("Word", bound=str)
@@ -53,6 +54,12 @@ SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
 Out = Annotated[Path, typer.Option("--out", help="Folder of the experiment.", show_default=False)]
 
 
+def _width(value: float) -> float:
+    if not 0.0 < value <= 1.0:
+        raise typer.BadParameter(f"wanted a number above 0 and at most 1, got {value}")
+    return value
+
+
 @app.callback()
 def _bopp() -> None:
     """Find the best setting of an expensive black box in few evaluations."""
@@ -71,7 +78,9 @@ def paper_run(
     maximiser: Annotated[Maximiser, typer.Option(help="Of the acquisition function.")] = "direct",
     iterations: Annotated[int | None, typer.Option(min=1, help="After the initial points: 100.")] = None,
     evaluations: Annotated[int, typer.Option(min=1, help="Of the acquisition function by DIRECT.")] = 100,
-    shortest: Annotated[float, typer.Option(help="Length-scale, in widths of the box.")] = 0.015,
+    shortest: Annotated[
+        float, typer.Option(callback=_width, help="Length-scale, in widths of the box.")
+    ] = 0.015,
     outcome: Annotated[Outcome, typer.Option(help="Values as the model sees them.")] = "raw",
     count_initial: Annotated[
         bool, typer.Option("--count-initial", help="Let t of beta_t count the initial points.")
@@ -109,9 +118,10 @@ def paper_run(
         maximiser,
     )
     folder = Folder(out)
-    folder.prepare(setting)
     done = folder.done()
     missing = [key for key in keys if key not in done]
+    experiment.load(missing, setting)
+    folder.prepare(setting)
     if len(missing) < len(keys):
         _say(f"{len(keys) - len(missing)} of {len(keys)} runs are there already.")
     try:
@@ -164,9 +174,10 @@ def paper_theory(
     from bopp.paper.check import check, summary
     from bopp.paper.theory_figures import draw
 
+    folder = made(out / "theory")
     found = check(draws, horizon, seed, dimension)
     print(summary(found))
-    for path in draw(found, out / "theory"):
+    for path in draw(found, folder):
         print(path)
 
 
@@ -177,7 +188,7 @@ def paper_pack(out: Out) -> None:
 
 
 def _words(option: str, text: str, allowed: Sequence[Word] = ()) -> list[Word]:
-    words: list[Any] = [word.strip() for word in text.split(",") if word.strip()]
+    words: list[Any] = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     for word in words or [text]:
         if word not in (allowed or words):
             wanted = ", ".join(allowed) or "names by comma"
@@ -225,7 +236,7 @@ def main() -> None:
     """Run a command; a wrong request is one line on the error stream and exit code 2."""
     wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BoppError as error:
@@ -234,5 +245,6 @@ def main() -> None:
     except Exception as error:
         if wrong_usage is None or not isinstance(error, wrong_usage):
             raise
-        _say(f"bopp: {error.format_message()}")  # type: ignore[attr-defined]
+        text = error.format_message()  # type: ignore[attr-defined]
+        _say(text if text.startswith("Usage:") else f"bopp: {text}")
         sys.exit(2)

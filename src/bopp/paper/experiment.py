@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from multiprocessing import active_children, get_context
@@ -97,6 +98,12 @@ def _loaded(name: str, instance: int, setting: Setting) -> Problem:
     return problem(name, instance, setting.metric)
 
 
+def load(keys: Sequence[Key], setting: Setting) -> None:
+    """Load each problem once: what cannot be loaded is said before anything is done."""
+    for key in {key.problem: key for key in keys}.values():
+        _loaded(key.problem, instance_of(key, setting), setting)
+
+
 def perform(key: Key, setting: Setting) -> Run:
     """One run; all algorithms of a repeat begin with the same points, as the seed is the repeat."""
     task = _loaded(key.problem, instance_of(key, setting), setting)
@@ -116,12 +123,8 @@ def perform(key: Key, setting: Setting) -> Run:
 
 
 def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> Iterator[Key]:
-    """Perform and keep the runs, `workers` at a time, and yield each key as it is done.
-
-    Problems are loaded once before the first run, so that what cannot be loaded is said at once.
-    """
-    for key in {key.problem: key for key in keys}.values():
-        _loaded(key.problem, instance_of(key, setting), setting)
+    """Perform and keep the runs, `workers` at a time, and yield each key as it is done."""
+    load(keys, setting)
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")
     others = set(active_children())
@@ -131,7 +134,8 @@ def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> 
         futures: dict[Future[None], Key] = {}
         while True:
             for key in waiting:
-                futures[pool.submit(_perform_and_keep, folder.path, key, setting)] = key
+                with _interrupts_held_back():
+                    futures[pool.submit(_perform_and_keep, folder.path, key, setting)] = key
                 if len(futures) >= 2 * workers:
                     break
             if not futures:
@@ -149,6 +153,19 @@ def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> 
 
 def _perform_and_keep(path: Path, key: Key, setting: Setting) -> None:
     Folder(path).save(perform(key, setting))
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """A worker that is started meanwhile never hears of Ctrl-C, which is its parent's to handle."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(parent: int) -> None:

@@ -16,7 +16,7 @@ from bopp.data import Array
 from bopp.errors import PaperError
 from bopp.paper.problems import REAL, SYNTHETIC
 from bopp.paper.published import title
-from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Run, Variant
+from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Run, Variant, made
 from bopp.plot import canvas, save
 
 if TYPE_CHECKING:
@@ -78,12 +78,8 @@ def draw(folder: Folder, out: Path) -> list[Path]:
     pictures = [picture for picture in PICTURES if picture.runs(runs)]
     if not pictures:
         raise PaperError(f"{folder.path} holds no runs of the paper's problems with DIRECT: nothing to draw")
-    try:
-        return [
-            path for picture in pictures for path in save(figure(picture, runs, initial), out, picture.name)
-        ]
-    except OSError as error:
-        raise PaperError(f"cannot write to {out}: {error.strerror}") from None
+    drawn = [save(figure(picture, runs, initial), made(out), picture.name) for picture in pictures]
+    return [path for paths in drawn for path in paths]
 
 
 def missing(folder: Folder) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class Problem:
 def problem(name: str, instance: int = 0, metric: Metric = "one_minus_mse") -> Problem:
     """One of `NAMES`; `instance` picks the shift of a shifted function, the split and weights of a model."""
     _check(name, NAMES)
+    if metric not in get_args(Metric):
+        raise PaperError(f"metric: wanted one of {', '.join(get_args(Metric))}, got {metric!r}")
     if name in MODELS:
         return MODELS[name](instance, metric)
     function = FUNCTIONS[name.removesuffix("_shifted")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gzip
 import os
-import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, get_args
@@ -35,6 +35,7 @@ ACQUISITIONS: tuple[Acquisition, ...] = get_args(Acquisition)
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 DIGITS = 7  # of a kept value
+DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,20 +115,18 @@ class Folder:
         path = self.path / "setting.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=Setting)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             hint = f"`bopp paper run --out {self.path}` makes one"
             raise PaperError(f"{self.path} holds no experiment; {hint}") from None
-        except msgspec.DecodeError as error:
+        except DAMAGED as error:
             raise PaperError(f"{path} is damaged: {error}") from None
 
     def prepare(self, setting: Setting) -> None:
         """Make the folder, or check that its runs have this setting."""
-        try:
-            (self.path / "runs").mkdir(parents=True, exist_ok=True)
-            if not (self.path / "setting.json").exists():
-                _write(self.path / "setting.json", msgspec.json.encode(setting))
-        except OSError as error:
-            raise PaperError(f"cannot write to {self.path}: {error.strerror}") from None
+        made(self.path)
+        made(self.path / "runs")
+        if not (self.path / "setting.json").exists():
+            _write(self.path / "setting.json", msgspec.json.encode(setting))
         for name in Setting.__struct_fields__:
             here, wanted = getattr(self.setting, name), getattr(setting, name)
             if here != wanted:
@@ -149,12 +148,16 @@ class Folder:
 
     def pack(self) -> Path:
         """Put all runs into one compressed file, to be kept or sent."""
+        single = self._files()
         lines = b"".join(msgspec.json.encode(run) + b"\n" for run in self.runs())
         path = self.path / "runs.jsonl.gz"
         _write(path, gzip.compress(lines, mtime=0))
-        for file in (self.path / "runs").glob("*.json"):
+        for file in single:
             file.unlink()
         return path
+
+    def _files(self) -> list[Path]:
+        return sorted((self.path / "runs").glob("*.json"))
 
     def _runs(self, skip_damaged: bool = False) -> Iterator[Run]:
         packed = self.path / "runs.jsonl.gz"
@@ -162,21 +165,37 @@ class Folder:
         try:
             lines = gzip.decompress(packed.read_bytes()).splitlines() if packed.exists() else []
             known = {run.key: run for run in (msgspec.json.decode(line, type=Run) for line in lines)}
-        except (OSError, EOFError, msgspec.DecodeError) as error:
+        except (OSError, EOFError, zlib.error, *DAMAGED) as error:
             raise PaperError(f"{packed} is damaged: {error}") from None
-        for path in sorted((self.path / "runs").glob("*.json")):
+        for path in self._files():
             try:
                 run = msgspec.json.decode(path.read_bytes(), type=Run)
                 known[run.key] = run
-            except msgspec.DecodeError as error:
+            except DAMAGED as error:
                 if not skip_damaged:
                     raise PaperError(f"{path} is damaged: {error}; `bopp paper run` makes it again") from None
         yield from known.values()
 
 
+def made(path: Path) -> Path:
+    """The folder, made if it was not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PaperError(f"cannot write to {path}: {error.strerror}") from None
+    return path
+
+
 def _write(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(file.name, path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise PaperError(f"cannot write to {path}: {error.strerror}") from None

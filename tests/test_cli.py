@@ -1,0 +1,452 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+from bopp import cli
+from bopp.paper import datasets, experiment, problems, table
+from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
+from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Key, Run, Setting
+
+COMMANDS = ("run", "table", "figures", "theory", "pack")
+TINY = Setting(iterations=2)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: object
+    out: str
+    err: str
+
+
+Bopp = Callable[..., Ended]
+
+
+@pytest.fixture
+def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bopp:
+    """The command, in this process."""
+
+    def bopp(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["bopp", *map(str, words)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code or 0
+        return Ended(code, *capsys.readouterr())
+
+    return bopp
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Problems and data are loaded anew, and a run leaves no variable of the environment behind."""
+    for name in experiment.ONE_THREAD:
+        monkeypatch.setenv(name, "1")
+    caches: tuple[Any, ...] = (experiment._loaded, problems._split, datasets.table)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+class Request(NamedTuple):
+    """What the command asked the experiment for."""
+
+    folder: Folder
+    keys: Sequence[Key]
+    setting: Setting
+    workers: int
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """What was asked for, of an experiment that runs nothing."""
+    seen: list[Request] = []
+
+    def run(*request: Any) -> Iterator[Key]:
+        seen.append(Request(*request))
+        yield from seen[-1].keys
+
+    monkeypatch.setattr(experiment, "run", run)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Run]:
+    keys = experiment.plan(["dropwave", "hart6_shifted"], ["ucb"], ["bo", "pp01"], 2)
+    return [experiment.perform(key, TINY) for key in keys]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, made: list[Run]) -> Path:
+    """The folder of a small experiment."""
+    folder = Folder(tmp_path / "tiny")
+    folder.prepare(TINY)
+    for run in made:
+        folder.save(run)
+    return folder.path
+
+
+def assert_refused(ended: Ended, *words: object) -> None:
+    """One line that says what was wrong, and exit code 2."""
+    assert ended.code == 2
+    assert ended.out == ""
+    assert ended.err.startswith("bopp: ")
+    assert ended.err.endswith("\n")
+    assert ended.err.count("\n") == 1
+    assert [word for word in map(str, words) if word not in ended.err] == []
+
+
+def listed(text: str) -> list[str]:
+    """The commands that a help lists."""
+    return [line.split()[0] for line in text.split("Commands:\n")[1].splitlines() if line.strip()]
+
+
+def test_help_lists_the_commands(bopp: Bopp) -> None:
+    ended = bopp("--help")
+    assert (ended.code, ended.err, listed(ended.out)) == (0, "", ["paper"])
+    ended = bopp("paper", "--help")
+    assert (ended.code, ended.err, listed(ended.out)) == (0, "", list(COMMANDS))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(bopp: Bopp, command: str) -> None:
+    ended = bopp("paper", command, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "--out" in ended.out
+    assert f"bopp paper {command} [OPTIONS]" in ended.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(("words", "commands"), [((), ["paper"]), (("paper",), list(COMMANDS))])
+def test_no_command_is_answered_by_the_help(bopp: Bopp, words: tuple[str, ...], commands: list[str]) -> None:
+    ended = bopp(*words)
+    assert ended.code == 2
+    assert (ended.out + ended.err).startswith("Usage: ")
+    assert listed(ended.out + ended.err) == commands
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("rn",), ["rn"]),
+        (("run",), ["--out"]),
+        (("table",), ["--out"]),
+        (("run", "--out"), ["--out"]),
+        (("run", "--out", "new", "more"), ["more"]),
+        (("run", "--out", "new", "--pace", "3"), ["--pace"]),
+        (("run", "--out", "new", "--repeats", "0"), ["--repeats", "1"]),
+        (("run", "--out", "new", "--repeats", "two"), ["--repeats"]),
+        (("run", "--out", "new", "--iterations", "0"), ["--iterations", "1"]),
+        (("run", "--out", "new", "--workers", "0"), ["--workers", "1"]),
+        (("run", "--out", "new", "--evaluations", "0"), ["--evaluations", "1"]),
+        (("run", "--out", "new", "--problems", "ackley"), ["'ackley'", *problems.NAMES]),
+        (("run", "--out", "new", "--problems", "dropwave,Hart6"), ["'Hart6'"]),
+        (("run", "--out", "new", "--problems", ""), ["--problems", "names"]),
+        (("run", "--out", "new", "--problems", " , "), ["--problems", "names", "' , '"]),
+        (("run", "--out", "new", "--variants", ","), ["--variants", "','", *VARIANTS]),
+        (("run", "--out", "new", "--shortest", "0"), ["--shortest"]),
+        (("run", "--out", "new", "--shortest", "nan"), ["--shortest"]),
+        (("run", "--out", "new", "--acquisitions", "ucb,kg"), ["--acquisitions", "'kg'", *ACQUISITIONS]),
+        (("run", "--out", "new", "--variants", "bo,pp1"), ["--variants", "'pp1'", *VARIANTS]),
+        (("run", "--out", "new", "--kernel", "matern"), ["--kernel", "'matern'", "ard", "isotropic"]),
+        (("run", "--out", "new", "--maximiser", "x"), ["--maximiser", "'x'", "direct", "gradients"]),
+        (("run", "--out", "new", "--outcome", "log"), ["--outcome", "'log'", "raw", "standardised"]),
+        (("run", "--out", "new", "--splits", "all"), ["--splits", "'all'", "paper", "fixed", "each"]),
+        (("run", "--out", "new", "--metric", "f1"), ["--metric", "'f1'", "one_minus_mse"]),
+        (("table", "--out", "new", "--kernel", "matern"), ["--kernel", "'matern'"]),
+        (("table", "--out", "new", "--maximiser", "x"), ["--maximiser", "'x'"]),
+        (("theory", "--out", "new", "--draws", "1"), ["--draws"]),
+        (("theory", "--out", "new", "--dimension", "3"), ["--dimension"]),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_a_wrong_request_is_one_line_and_leaves_nothing(
+    bopp: Bopp,
+    words: tuple[str, ...],
+    named: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    requests: list[Request],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused(bopp("paper", *words), *named)
+    assert list(tmp_path.iterdir()) == []
+    assert requests == []
+
+
+@pytest.mark.parametrize("command", ["table", "figures", "pack"])
+def test_a_folder_without_an_experiment_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
+    for out in (tmp_path, tmp_path / "nowhere"):
+        assert_refused(bopp("paper", command, "--out", out), out, "holds no experiment", "bopp paper run")
+
+
+@pytest.mark.parametrize("command", ["table", "figures"])
+def test_an_experiment_without_runs_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
+    Folder(tmp_path).prepare(TINY)
+    assert_refused(bopp("paper", command, "--out", tmp_path), tmp_path, "holds no runs")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_in_the_place_of_the_folder_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("no folder")
+    few = ("--draws", 2, "--horizon", 2) if command == "theory" else ()
+    ended = bopp("paper", command, "--out", path, *few)
+    assert_refused(ended._replace(out=""), path)
+    assert path.read_text() == "no folder"
+
+
+def test_another_setting_in_the_folder_is_one_line(bopp: Bopp, tiny: Path, requests: list[Request]) -> None:
+    ended = bopp("paper", "run", "--out", tiny, "--problems", "dropwave", "--iterations", 3)
+    assert_refused(ended, tiny, "iterations 2, got 3", "another folder")
+    assert requests == []
+
+
+def test_a_damaged_run_is_one_line(bopp: Bopp, tiny: Path) -> None:
+    path = min((tiny / "runs").iterdir())
+    path.write_text("{")
+    for command in ("table", "figures", "pack"):
+        assert_refused(bopp("paper", command, "--out", tiny), path, "damaged")
+
+
+def test_a_missing_extra_is_one_line(bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.svm", None)
+    ended = bopp("paper", "run", "--out", tmp_path, "--problems", "svm_wine", "--quick")
+    assert_refused(ended, "scikit-learn", "pip install 'bopp[paper]'")
+
+
+def test_figures_without_matplotlib_are_one_line(
+    bopp: Bopp, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert_refused(bopp("paper", "figures", "--out", tiny), "matplotlib", "pip install 'bopp[")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("nn_wine", "wine_red"), ("nn_cancer", "breast_cancer_wisconsin"), ("nn_housing", "boston_housing")],
+)
+def test_data_with_a_wrong_checksum_are_one_line(
+    bopp: Bopp, name: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(datasets.CHECKSUMS, data, "0" * 64)
+    ended = bopp("paper", "run", "--out", tmp_path, "--problems", name, "--quick")
+    assert_refused(ended, data, "sha256", "0" * 64)
+
+
+def test_the_whole_experiment_is_the_papers(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
+    ended = bopp("paper", "run", "--out", tmp_path)
+    assert ended == (0, "", f"2800 runs are in {tmp_path}. Next: bopp paper table --out {tmp_path}\n")
+    (request,) = requests
+    assert request.keys == experiment.plan([*SYNTHETIC, *REAL])
+    assert request.setting == Setting() == Folder(tmp_path).setting
+    assert request.folder.path == tmp_path
+    assert request.workers >= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("all", (*SYNTHETIC, *REAL)),
+        ("synthetic", SYNTHETIC),
+        ("real", REAL),
+        ("shifted", SHIFTED),
+        ("nn_wine, hart6", ("nn_wine", "hart6")),
+        ("shifted,dropwave,,", (*SHIFTED, "dropwave")),
+        ("dropwave,hart6,dropwave", ("dropwave", "hart6")),
+    ],
+)
+def test_problems_by_name_and_by_group(
+    bopp: Bopp, words: str, names: tuple[str, ...], tmp_path: Path, requests: list[Request]
+) -> None:
+    assert bopp("paper", "run", "--out", tmp_path, "--problems", words, "--repeats", 2).code == 0
+    assert requests[0].keys == experiment.plan(names, repeats=2)
+
+
+def test_a_name_that_comes_twice_is_run_once(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
+    words = "--problems hart6,all --acquisitions ucb,ei,ucb --variants bo,bo --repeats 2"
+    assert bopp("paper", "run", "--out", tmp_path, *words.split()).code == 0
+    assert len(set(requests[0].keys)) == len(requests[0].keys) == 2 * (8 * 2 + 4)
+
+
+def test_options_reach_the_experiment(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
+    words = (
+        "--problems nn_wine --acquisitions pi,ei --variants pp0,bo --repeats 3 --kernel isotropic "
+        "--maximiser gradients --iterations 7 --evaluations 50 --shortest 0.02 --outcome standardised "
+        "--count-initial --splits each --metric accuracy --workers 3"
+    )
+    assert bopp("paper", "run", "--out", tmp_path, *words.split()).code == 0
+    (request,) = requests
+    assert request.keys == experiment.plan(
+        ["nn_wine"], ["pi", "ei"], ["pp0", "bo"], 3, "isotropic", "gradients"
+    )
+    assert request.setting == Setting(
+        iterations=7,
+        evaluations=50,
+        shortest=0.02,
+        outcome="standardised",
+        count_initial=True,
+        splits="each",
+        metric="accuracy",
+    )
+    assert request.workers == 3
+
+
+def test_quick_is_a_small_whole_of_which_parts_can_be_chosen(
+    bopp: Bopp, tmp_path: Path, requests: list[Request]
+) -> None:
+    assert bopp("paper", "run", "--out", tmp_path / "a", "--quick").code == 0
+    assert requests[0].keys == experiment.plan(
+        [*SYNTHETIC, *REAL], variants=["bo", "pp001", "pp0"], repeats=2
+    )
+    assert requests[0].setting == Setting(iterations=10)
+    words = "--quick --repeats 3 --iterations 4 --variants bo --problems hart6"
+    assert bopp("paper", "run", "--out", tmp_path / "b", *words.split()).code == 0
+    assert requests[1].keys == experiment.plan(["hart6"], variants=["bo"], repeats=3)
+    assert requests[1].setting == Setting(iterations=4)
+
+
+def test_only_what_is_missing_is_run(bopp: Bopp, tiny: Path, requests: list[Request]) -> None:
+    words = "--problems dropwave --acquisitions ucb --variants bo,pp01 --repeats 3 --iterations 2"
+    ended = bopp("paper", "run", "--out", tiny, *words.split())
+    assert ended.code == 0
+    assert ended.err.splitlines()[0] == "4 of 6 runs are there already."
+    assert requests[0].keys == [Key(2, "dropwave", "ucb", "bo"), Key(2, "dropwave", "ucb", "pp01")]
+
+
+def test_progress_is_a_line_now_and_then(
+    bopp: Bopp, tmp_path: Path, requests: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "SPEAKS_EVERY", -1.0)
+    words = "--problems dropwave --acquisitions ucb --variants bo --repeats 3"
+    ended = bopp("paper", "run", "--out", tmp_path, *words.split())
+    assert ended.err.splitlines()[:-1] == [f"{n} of 3 runs, about 0 min left" for n in (1, 2, 3)]
+
+
+def test_progress_is_a_bar_on_a_terminal(
+    bopp: Bopp, tmp_path: Path, requests: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    words = "--problems dropwave --acquisitions ucb --variants bo --repeats 3"
+    ended = bopp("paper", "run", "--out", tmp_path, *words.split())
+    assert (ended.code, ended.out) == (0, "")
+    assert "3/3" in ended.err
+
+
+def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(
+    bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Iterator[Key]:
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(experiment, "run", interrupted)
+    ended = bopp("paper", "run", "--out", tmp_path, "--problems", "dropwave")
+    assert ended == (130, "", "Stopped. What is done is kept; the same command goes on.\n")
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, typer.Abort])
+def test_ctrl_c_is_exit_code_130_whatever_typer_makes_of_it(
+    bopp: Bopp, end: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(**_: Any) -> None:
+        raise end
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    assert bopp("paper") == (130, "", "")
+
+
+@pytest.mark.parametrize("command", ["table", "figures", "pack"])
+def test_ctrl_c_elsewhere_is_exit_code_130(
+    bopp: Bopp, command: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Folder, "runs", interrupted)
+    ended = bopp("paper", command, "--out", tiny)
+    assert ended.code == 130
+    assert (ended.out + ended.err).strip() == ""
+
+
+def test_an_error_that_nobody_foresaw_is_not_hidden(
+    bopp: Bopp, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(Folder, "runs", broken)
+    with pytest.raises(ZeroDivisionError, match="a defect"):
+        bopp("paper", "table", "--out", tiny)
+
+
+def test_the_table_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:
+    ended = bopp("paper", "table", "--out", tiny)
+    assert (ended.code, ended.err) == (0, "")
+    assert "| Dropwave, S_T" in ended.out
+    assert "after 2 iterations; kernel ard, maximiser direct" in ended.out
+    assert_refused(bopp("paper", "table", "--out", tiny, "--kernel", "isotropic"), tiny, "isotropic")
+    assert_refused(bopp("paper", "table", "--out", tiny, "--maximiser", "gradients"), tiny, "gradients")
+
+
+def test_the_table_for_other_programs(bopp: Bopp, tiny: Path) -> None:
+    ended = bopp("paper", "table", "--out", tiny, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out) == table.as_rows(Folder(tiny))
+
+
+def test_figures_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:
+    ended = bopp("paper", "figures", "--out", tiny)
+    assert ended.code == 0
+    paths = [tiny / "figures" / f"figure-2-ucb-synthetic.{kind}" for kind in ("png", "svg")]
+    assert ended.out.splitlines() == [str(path) for path in paths]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    missing = ended.err.splitlines()
+    assert len(missing) == 6
+    assert all(line.startswith("no runs for figure-") for line in missing)
+
+
+def test_a_packed_experiment_gives_the_same_table(bopp: Bopp, tiny: Path) -> None:
+    before = bopp("paper", "table", "--out", tiny).out
+    ended = bopp("paper", "pack", "--out", tiny)
+    assert ended == (0, f"{tiny / 'runs.jsonl.gz'}\n", "")
+    assert list((tiny / "runs").iterdir()) == []
+    assert bopp("paper", "table", "--out", tiny).out == before
+
+
+def test_theory_prints_its_check_and_its_pictures(bopp: Bopp, tmp_path: Path) -> None:
+    ended = bopp("paper", "theory", "--out", tmp_path / "new", "--draws", 2, "--horizon", 3)
+    assert (ended.code, ended.err) == (0, "")
+    names = [f"theory-{name}.{kind}" for name in ("regret", "trade") for kind in ("png", "svg")]
+    paths = [tmp_path / "new" / "theory" / name for name in names]
+    assert ended.out.splitlines()[-4:] == [str(path) for path in paths]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert "2 functions on [0, 1]^1" in ended.out
+
+
+def program(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bopp", *map(str, words)], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_program_runs_an_experiment_to_its_table(tmp_path: Path, bopp: Bopp) -> None:
+    words = "--problems dropwave --acquisitions ucb --variants bo,pp0 --repeats 1 --iterations 1"
+    ended = program("paper", "run", "--out", tmp_path, *words.split())
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert ended.stderr == f"2 runs are in {tmp_path}. Next: bopp paper table --out {tmp_path}\n"
+    assert "| Dropwave, S_T" in bopp("paper", "table", "--out", tmp_path).out
+
+
+def test_the_program_ends_with_the_code_of_a_wrong_request(tmp_path: Path) -> None:
+    ended = program("paper", "table", "--out", tmp_path)
+    assert_refused(Ended(ended.returncode, ended.stdout, ended.stderr), tmp_path, "holds no experiment")
