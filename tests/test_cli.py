@@ -81,7 +81,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 
 @pytest.fixture(scope="module")
 def made() -> list[Run]:
-    keys = experiment.plan(["dropwave", "hart6_shifted"], ["ucb"], ["bo", "pp01"], 2)
+    keys = experiment.plan(["dropwave", "hart6_shifted"], ["ucb"], ["bo", "pp01"], range(2))
     return [experiment.perform(key, TINY) for key in keys]
 
 
@@ -269,7 +269,7 @@ def test_problems_by_name_and_by_group(
     bopp: Bopp, words: str, names: tuple[str, ...], tmp_path: Path, requests: list[Request]
 ) -> None:
     assert bopp("paper", "run", "--out", tmp_path, "--problems", words, "--repeats", 2).code == 0
-    assert requests[0].keys == experiment.plan(names, repeats=2)
+    assert requests[0].keys == experiment.plan(names, repeats=range(2))
 
 
 def test_a_name_that_comes_twice_is_run_once(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
@@ -280,14 +280,14 @@ def test_a_name_that_comes_twice_is_run_once(bopp: Bopp, tmp_path: Path, request
 
 def test_options_reach_the_experiment(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
     words = (
-        "--problems nn_wine --acquisitions pi,ei --variants pp0,bo --repeats 3 --kernel isotropic "
-        "--maximiser gradients --iterations 7 --evaluations 50 --shortest 0.02 --outcome standardised "
-        "--count-initial --splits each --metric accuracy --workers 3"
+        "--problems nn_wine --acquisitions pi,ei --variants pp0,bo --repeats 3 --first-repeat 20 "
+        "--kernel isotropic --maximiser gradients --iterations 7 --evaluations 50 --shortest 0.02 "
+        "--outcome standardised --count-initial --splits each --metric accuracy --workers 3"
     )
     assert bopp("paper", "run", "--out", tmp_path, *words.split()).code == 0
     (request,) = requests
     assert request.keys == experiment.plan(
-        ["nn_wine"], ["pi", "ei"], ["pp0", "bo"], 3, "isotropic", "gradients"
+        ["nn_wine"], ["pi", "ei"], ["pp0", "bo"], range(20, 23), "isotropic", "gradients"
     )
     assert request.setting == Setting(
         iterations=7,
@@ -306,12 +306,12 @@ def test_quick_is_a_small_whole_of_which_parts_can_be_chosen(
 ) -> None:
     assert bopp("paper", "run", "--out", tmp_path / "a", "--quick").code == 0
     assert requests[0].keys == experiment.plan(
-        [*SYNTHETIC, *REAL], variants=["bo", "pp001", "pp0"], repeats=2
+        [*SYNTHETIC, *REAL], variants=["bo", "pp001", "pp0"], repeats=range(2)
     )
     assert requests[0].setting == Setting(iterations=10)
     words = "--quick --repeats 3 --iterations 4 --variants bo --problems hart6"
     assert bopp("paper", "run", "--out", tmp_path / "b", *words.split()).code == 0
-    assert requests[1].keys == experiment.plan(["hart6"], variants=["bo"], repeats=3)
+    assert requests[1].keys == experiment.plan(["hart6"], variants=["bo"], repeats=range(3))
     assert requests[1].setting == Setting(iterations=4)
 
 

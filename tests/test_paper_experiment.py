@@ -61,14 +61,14 @@ def test_the_papers_plan() -> None:
 
 
 def test_a_plan_is_repeat_by_repeat_so_that_a_part_of_it_is_a_smaller_whole() -> None:
-    keys = plan(EIGHT, repeats=3)
+    keys = plan(EIGHT, repeats=range(3))
     assert [key.repeat for key in keys] == sorted(key.repeat for key in keys)
-    assert keys[: len(keys) // 3] == plan(EIGHT, repeats=1)
+    assert keys[: len(keys) // 3] == plan(EIGHT, repeats=range(1))
 
 
 @pytest.mark.parametrize("kernel", ["ard", "isotropic"])
 def test_a_plan_with_one_kernel_has_no_other(kernel: Any) -> None:
-    keys = plan(EIGHT, ["ucb", "ei"], ["bo", "pp01", "pp0"], 2, kernel, "gradients")
+    keys = plan(EIGHT, ["ucb", "ei"], ["bo", "pp01", "pp0"], range(2), kernel, "gradients")
     assert len(set(keys)) == len(keys) == 2 * 8 * 2 * 3
     assert {(key.kernel, key.maximiser) for key in keys} == {(kernel, "gradients")}
 
@@ -167,7 +167,7 @@ def test_a_run_again_is_the_same_run() -> None:
 
 def test_all_algorithms_of_a_repeat_begin_alike_and_go_on_differently() -> None:
     setting = Setting(initial=4, iterations=2)
-    runs = {key: perform(key, setting).values for key in plan(["hart6"], repeats=2)}
+    runs = {key: perform(key, setting).values for key in plan(["hart6"], repeats=range(2))}
     assert {len(values) for values in runs.values()} == {6}
     for repeat in (0, 1):
         mine = [values for key, values in runs.items() if key.repeat == repeat]
@@ -199,7 +199,7 @@ def test_accuracy_is_kept_beside_what_is_reported(metric: Any) -> None:
 
 
 def test_runs_in_parallel_are_all_kept_and_named(tmp_path: Path) -> None:
-    folder, keys = Folder(tmp_path), plan(["dropwave", "hart6_shifted"], ["ucb"], ["bo", "pp01"], 2)
+    folder, keys = Folder(tmp_path), plan(["dropwave", "hart6_shifted"], ["ucb"], ["bo", "pp01"], range(2))
     folder.prepare(SHORT)
     done = list(experiment.run(folder, keys, SHORT, workers=2))
     assert sorted(done) == sorted(keys)
@@ -222,7 +222,7 @@ def test_who_stops_listening_ends_the_workers(tmp_path: Path) -> None:
 def test_what_cannot_be_kept_ends_the_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "gone")
     with pytest.raises(PaperError, match=r"cannot write to .*gone"):
-        list(experiment.run(folder, plan(["dropwave"], ["ucb"], ["bo"], 4), SHORT, workers=1))
+        list(experiment.run(folder, plan(["dropwave"], ["ucb"], ["bo"], range(4)), SHORT, workers=1))
     assert active_children() == []
 
 

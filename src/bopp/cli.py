@@ -72,6 +72,7 @@ def paper_run(
     acquisitions: Annotated[str, typer.Option(help="Names by comma.")] = ",".join(ACQUISITIONS),
     variants: Annotated[str | None, typer.Option(help="Names by comma; pp0 is the control.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Runs of each: 20.")] = None,
+    first_repeat: Annotated[int, typer.Option(min=0, help="Its number; others are other runs.")] = 0,
     kernel: Annotated[
         Kernel | None, typer.Option(help="By default ard, and isotropic too where the paper has it.")
     ] = None,
@@ -113,7 +114,7 @@ def paper_run(
         named(_words("--problems", problems)),
         _words("--acquisitions", acquisitions, ACQUISITIONS),
         _words("--variants", variants or usual["variants"], VARIANTS),
-        repeats or usual["repeats"],
+        range(first_repeat, first_repeat + (repeats or usual["repeats"])),
         kernel,
         maximiser,
     )

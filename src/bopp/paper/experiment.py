@@ -48,7 +48,7 @@ def plan(
     problems: Sequence[str],
     acquisitions: Sequence[Acquisition] = ACQUISITIONS,
     variants: Sequence[Variant] = VARIANTS,
-    repeats: int = 20,
+    repeats: Sequence[int] = range(20),
     kernel: Kernel | None = None,
     maximiser: Maximiser = "direct",
 ) -> list[Key]:
@@ -66,7 +66,7 @@ def plan(
     ]
     return [
         Key(repeat, name, acquisition, variant, one, maximiser)
-        for repeat in range(repeats)
+        for repeat in repeats
         for name, acquisition, variant, one in cells
     ]
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, get_args
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from bopp.data import Array
 from bopp.errors import MissingExtra, PaperError
@@ -104,7 +105,7 @@ def _svm_wine(split: int, metric: Metric) -> Problem:
         raise MissingExtra("svm_wine wants scikit-learn: pip install 'bopp[paper]'") from error
     train, validation = _split("wine_red", split)
     X, Z = _standardised(train.X, train.X), _standardised(train.X, validation.X)
-    among, across = _squared_distance(X, X), _squared_distance(Z, X)
+    among, across = cdist(X, X, "sqeuclidean"), cdist(Z, X, "sqeuclidean")
 
     def measure(params: Mapping[str, Any]) -> Measured:
         gamma = float(params["kernel_scale"]) ** -2
@@ -204,12 +205,6 @@ def _to_unit(train: Array, X: Array) -> Array:
 
 def _one_hot(y: Array, classes: Array) -> Array:
     return np.asarray(y[:, None] == classes, dtype=np.float64)
-
-
-def _squared_distance(A: Array, B: Array) -> Array:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(A, B, "sqeuclidean"))
 
 
 BOX = 5.12  # half the width of the usual box of Dropwave and Rastrigin
