@@ -34,6 +34,7 @@ PUBLIC = [
     "outcome",
     "pseudo",
     "search",
+    "theory",
 ]
 HEAVY = ["scipy.stats", "rich", "matplotlib", "sqlalchemy", "typer", "msgspec", "torch", "sklearn", "pandas"]
 ERRORS = ["SpaceError", "RecipeError", "TellError", "PaperError", "NoResultError", "MissingExtra"]

@@ -1,6 +1,6 @@
 """bopp finds the best setting of an expensive black box in few evaluations."""
 
-from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search
+from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search, theory
 from bopp.data import Data
 from bopp.errors import BoppError
 from bopp.known import Known
@@ -37,4 +37,5 @@ __all__ = [
     "outcome",
     "pseudo",
     "search",
+    "theory",
 ]
