@@ -23,6 +23,7 @@ from bopp.paper import experiment
 from bopp.paper.experiment import instance_of, perform, plan, recipe_of
 from bopp.paper.problems import REAL, SYNTHETIC, problem
 from bopp.paper.runs import ACQUISITIONS, TAU0, VARIANTS, Acquisition, Folder, Key, Run, Setting, Variant
+from bopp.paper.table import render
 from bopp.pseudo import Neighbours, Policy
 from bopp.search import Direct, Gradients
 
@@ -392,3 +393,32 @@ def test_workers_take_no_notice_of_ctrl_c_not_even_while_they_start(
     started.until(interrupt_until_some_are_done)
     os.killpg(started.process.pid, signal.SIGINT)
     assert started.ended() == (130, "", STOPPED)
+
+
+@pytest.mark.slow
+@needs_processes
+def test_killed_at_thirty_moments_it_ends_with_the_same_table(tmp_path: Path) -> None:
+    """Everything is killed at once, wherever it is; what was kept before stays, and the table is the same."""
+
+    def words(out: Path) -> list[str]:
+        choice = (
+            "--problems dropwave,hart6,nn_wine --acquisitions ucb --repeats 6 --iterations 12 --kernel ard"
+        )
+        return [sys.executable, "-m", "bopp", "paper", "run", "--out", str(out), *choice.split()]
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run(words(whole), check=True, capture_output=True)
+    cut_short = 0
+    for pause in np.random.default_rng(0).uniform(0.3, 3.0, 30):
+        kept = {path: path.read_bytes() for path in (killed / "runs").glob("*.json")}
+        process = subprocess.Popen(words(killed), stderr=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(pause)
+        if process.poll() is None:
+            cut_short += 1
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        assert {path: path.read_bytes() for path in kept} == kept
+        Folder(killed).done()  # nothing is damaged beyond reading
+    subprocess.run(words(killed), check=True, capture_output=True)
+    assert cut_short >= 10
+    assert render(Folder(killed)) == render(Folder(whole))
