@@ -38,7 +38,7 @@ bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
 
-# the paper's experiment, about two hours on two cores; stopped, it goes on where it was
+# the paper's experiment, about an hour and a half on two cores; stopped, it goes on where it was
 reproduction: .venv/test
 	$(RUN)/bopp paper run --out docs/reproduction --problems synthetic
 	$(RUN)/bopp paper run --out docs/reproduction --problems real --repeats 10

@@ -80,7 +80,7 @@ def paper_run(
     iterations: Annotated[int | None, typer.Option(min=1, help="After the initial points: 100.")] = None,
     evaluations: Annotated[int, typer.Option(min=1, help="Of the acquisition function by DIRECT.")] = 100,
     shortest: Annotated[
-        float, typer.Option(callback=_width, help="Length-scale, in widths of the box.")
+        float, typer.Option(callback=_width, help="Least length-scale, in widths of the box.")
     ] = 0.015,
     outcome: Annotated[Outcome, typer.Option(help="Values as the model sees them.")] = "raw",
     count_initial: Annotated[

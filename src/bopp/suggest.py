@@ -55,13 +55,16 @@ class Recipe:
 
     @staticmethod
     def paper(
-        acquisition: Literal["ucb", "pi", "ei"], tau0: float | None = 0.001, evaluations: int = 100
+        acquisition: Literal["ucb", "pi", "ei"],
+        tau0: float | None = 0.001,
+        evaluations: int = 100,
+        shortest: float = 0.015,
     ) -> Recipe:
         """The paper's algorithm; tau0=None is plain BO, tau0=0 the control with exact duplicates.
 
         Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT. Of
-        its `evaluations` and of the bounds of the length-scales the paper says nothing; docs/reproduction.md
-        tells how these were found.
+        its `evaluations` and of the `shortest` length-scale, in widths of the box, the paper says nothing;
+        docs/reproduction.md tells how these were found.
         """
         scores: dict[str, Acquisition] = {
             "ucb": acquisitions.UCB(acquisitions.paper_beta),
@@ -72,7 +75,7 @@ class Recipe:
             raise RecipeError(f"Recipe.paper: wanted one of {list(scores)}, got {acquisition!r}")
         return Recipe(
             kernel=SquaredExponential(),
-            fit=MaximumLikelihood(variance=1.0, noise=1e-4, lengthscale=(0.015, LENGTHSCALES[1])),
+            fit=MaximumLikelihood(variance=1.0, noise=1e-4, lengthscale=(shortest, LENGTHSCALES[1])),
             pseudo=policies.none if tau0 is None else policies.Neighbours(tau0, doubt=False),
             acquisition=scores[acquisition],
             search=Direct(evaluations),

@@ -18,7 +18,6 @@ from pathlib import Path
 from bopp import acquisition as acquisitions
 from bopp import outcome
 from bopp.errors import PaperError
-from bopp.fit import LENGTHSCALES, MaximumLikelihood
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.optimizer import Optimizer
@@ -38,7 +37,7 @@ from bopp.paper.runs import (
     Variant,
     rounded,
 )
-from bopp.search import Direct, Gradients
+from bopp.search import Gradients
 from bopp.suggest import Recipe
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -73,15 +72,14 @@ def plan(
 
 def recipe_of(key: Key, setting: Setting) -> Recipe:
     """The paper's recipe, read as the key and the setting say."""
-    recipe = Recipe.paper(key.acquisition, TAU0[key.variant])
+    recipe = Recipe.paper(key.acquisition, TAU0[key.variant], setting.evaluations, setting.shortest)
     if key.acquisition == "ucb" and setting.count_initial:
         later = acquisitions.UCB(lambda t, d: acquisitions.paper_beta(t + setting.initial, d))
         recipe = replace(recipe, acquisition=later)
     return replace(
         recipe,
-        fit=MaximumLikelihood(variance=1.0, noise=1e-4, lengthscale=(setting.shortest, LENGTHSCALES[1])),
         kernel=SquaredExponential(ard=key.kernel == "ard"),
-        search=Direct(setting.evaluations) if key.maximiser == "direct" else Gradients(),
+        search=recipe.search if key.maximiser == "direct" else Gradients(),
         initial=Uniform(setting.initial),
         outcome=outcome.raw if setting.outcome == "raw" else outcome.standardised,
     )

@@ -1,7 +1,7 @@
 """The paper's eight problems, each a function to minimise: `bopp.minimize(problem, problem.space)`.
 
 Four are synthetic, on [-1, 1]^d, with a known optimum, and have a shifted version whose optimum is not the
-centre of the box, where DIRECT looks first. Four tune a real model on real data; they need the `paper` extra.
+centre of the box, where DIRECT looks first. Four tune a real model on real data; svm_wine needs scikit-learn.
 """
 
 from __future__ import annotations
