@@ -1,7 +1,9 @@
+import math
+
 import pytest
 
 from bopp.paper.problems import REAL, SYNTHETIC
-from bopp.paper.published import COLUMNS, TITLES, Average, no_worse, published, title
+from bopp.paper.published import COLUMNS, RUNS, TITLES, Average, no_worse, published, title
 from bopp.paper.runs import ACQUISITIONS, Acquisition, Variant
 
 
@@ -63,6 +65,27 @@ def test_svm_figures_show_which_standard_deviation_the_paper_means() -> None:
         share = above / 20
         mean, sd = (98 + share) / 159, (share * (1 - share)) ** 0.5 / 159
         assert str(Average(mean, sd)) == str(figure("svm_wine", "ucb", variant))
+
+
+def possible(rows: int, mean: float, sd: float) -> bool:
+    """Whether 20 multiples of 1 / rows can have this mean and population deviation, to four decimals."""
+    half = 0.00005 + 1e-9
+    for total in range(math.ceil((mean - half) * RUNS * rows), math.floor((mean + half) * RUNS * rows) + 1):
+        low, high = (
+            RUNS * ((deviation * rows) ** 2 + (total / RUNS) ** 2) for deviation in (sd - half, sd + half)
+        )
+        squares = range(math.ceil(low), math.floor(high) + 1)
+        if any((square - total) % 2 == 0 for square in squares):  # a number is odd where its square is
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("rows", "impossible"), [(159, 0), (319, 7), (320, 6)])
+def test_svm_figures_fit_a_tenth_of_the_rows_and_not_a_fifth(rows: int, impossible: int) -> None:
+    figures = [
+        figure("svm_wine", acquisition, variant) for acquisition in ACQUISITIONS for variant in COLUMNS
+    ]
+    assert sum(not possible(rows, *each) for each in figures) == impossible
 
 
 def test_titles() -> None:
