@@ -11,8 +11,8 @@ from bopp.progress import meter
 
 def result_of(*values: float | None) -> Result:
     opt = Optimizer({"x": Float(0, 1)})
-    for number, value in enumerate(values):
-        opt.observe({"x": number / 10}, value)
+    for value in values:
+        opt.tell(opt.ask(), value)
     return opt.result
 
 

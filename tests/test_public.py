@@ -23,6 +23,7 @@ PUBLIC = [
     "Recipe",
     "Result",
     "Space",
+    "Study",
     "Trial",
     "acquisition",
     "errors",
@@ -31,13 +32,25 @@ PUBLIC = [
     "kernels",
     "maximize",
     "minimize",
+    "open_study",
     "outcome",
     "pseudo",
     "search",
     "theory",
 ]
 HEAVY = ["scipy.stats", "rich", "matplotlib", "sqlalchemy", "typer", "msgspec", "torch", "sklearn", "pandas"]
-ERRORS = ["SpaceError", "RecipeError", "TellError", "PaperError", "NoResultError", "MissingExtra"]
+ERRORS = [
+    "SpaceError",
+    "RecipeError",
+    "TellError",
+    "LateTell",
+    "StudyError",
+    "StoreError",
+    "ConfigError",
+    "PaperError",
+    "NoResultError",
+    "MissingExtra",
+]
 
 
 def test_the_public_names_are_these() -> None:

@@ -1,5 +1,9 @@
 """bopp finds the best setting of an expensive black box in few evaluations."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search, theory
 from bopp.data import Data
 from bopp.errors import BoppError
@@ -10,6 +14,9 @@ from bopp.result import Result
 from bopp.space import Params, Space
 from bopp.suggest import Recipe
 from bopp.trial import Trial
+
+if TYPE_CHECKING:
+    from bopp.study import Study, open_study
 
 __version__ = "0.1.0"
 
@@ -26,6 +33,7 @@ __all__ = [
     "Recipe",
     "Result",
     "Space",
+    "Study",
     "Trial",
     "acquisition",
     "errors",
@@ -34,8 +42,17 @@ __all__ = [
     "kernels",
     "maximize",
     "minimize",
+    "open_study",
     "outcome",
     "pseudo",
     "search",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Study", "open_study"):  # with them comes SQLAlchemy, which the engine does without
+        from bopp import study
+
+        return getattr(study, name)
+    raise AttributeError(f"module 'bopp' has no attribute {name!r}")

@@ -4,6 +4,10 @@ BoppError
 ├── SpaceError      a parameter or a space is declared wrongly, or params do not fit it
 ├── RecipeError     a setting of a recipe, policy, acquisition or search is out of range
 ├── TellError       a value that is no number, a second different value, a foreign trial
+│   └── LateTell    the trial went to another worker meanwhile, and its word counts
+├── StudyError      a study cannot be created, opened or changed as asked
+├── StoreError      the database of a study cannot be reached, read or written
+├── ConfigError     a study file or a command is wrong; the message names the field
 ├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   the best trial was asked for, and none has finished
 └── MissingExtra    an optional package is not installed; the message names the extra
@@ -24,6 +28,22 @@ class RecipeError(BoppError, ValueError):
 
 class TellError(BoppError, ValueError):
     """What was told cannot be taken; the trial stays as it was."""
+
+
+class LateTell(TellError):
+    """The trial went to another worker meanwhile, and what that one tells counts."""
+
+
+class StudyError(BoppError, ValueError):
+    """A study cannot be created, opened or changed as asked; it stays as it was."""
+
+
+class StoreError(BoppError, OSError):
+    """The database of a study cannot be reached, read or written; what was told before is kept."""
+
+
+class ConfigError(BoppError, ValueError):
+    """A study file or a command is wrong."""
 
 
 class PaperError(BoppError, ValueError):

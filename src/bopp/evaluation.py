@@ -1,5 +1,7 @@
 """Evaluation: calling the objective so that whatever it does, raise, crash or hang, is the end of a trial.
 
+Here, in this process; in Processes, one for each trial; or as Futures of an executor, on other machines too.
+
 evaluation.submit(trial)        start it
 evaluation.wait(deadline)       the trials that ended since, each with a value or an error text
 evaluation.running              how many are under way
@@ -14,6 +16,7 @@ import pickle
 import signal
 import time
 from collections.abc import Callable
+from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -48,14 +51,18 @@ class Evaluation(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-def evaluator(objective: Objective, workers: int, timeout: float | None) -> Evaluation:
-    """Processes where there are several workers or a time-out to keep, otherwise this one."""
+def evaluator(objective: Objective, workers: int, timeout: float | None, executor: Any = None) -> Evaluation:
+    """The executor, if there is one; processes for several workers or a time-out; otherwise this process."""
     if not callable(objective):
         raise RecipeError(f"objective must be a function of a dict of params, got {objective!r}")
     if not isinstance(workers, int | np.integer) or workers < 1:
         raise RecipeError(f"workers must be an integer >= 1, got {workers!r}")
     if timeout is not None and not (isinstance(timeout, Real) and timeout > 0):
         raise RecipeError(f"trial_timeout must be above 0 seconds, got {timeout!r}")
+    if executor is not None:
+        if timeout is not None:
+            raise RecipeError("trial_timeout: an executor has no way to end an evaluation; leave one out")
+        return Futures(objective, executor)
     if workers == 1 and timeout is None:
         return Here(objective)
     return Processes(objective, timeout)
@@ -165,6 +172,48 @@ class Processes:
     def __exit__(self, *_: object) -> None:
         for run in self._runs:
             _end(run)
+
+
+class Futures:
+    """Evaluates on an executor: a Dask client, or any of concurrent.futures."""
+
+    def __init__(self, objective: Objective, executor: Any):
+        if hasattr(executor, "get_executor"):  # a Dask client; not pure: params asked for twice run twice
+            executor = executor.get_executor(pure=False)
+        if not isinstance(executor, futures.Executor):
+            raise RecipeError(
+                f"executor must be a Dask client or a concurrent.futures.Executor, got {executor!r}"
+            )
+        self._objective = objective
+        self._executor = executor
+        self._runs: dict[futures.Future[tuple[float, str | None]], Trial] = {}
+
+    @property
+    def running(self) -> int:
+        return len(self._runs)
+
+    def submit(self, trial: Trial) -> None:
+        self._runs[self._executor.submit(evaluate, self._objective, trial.params)] = trial
+
+    def wait(self, deadline: float) -> list[Ended]:
+        seconds = max(0.0, min(deadline - time.monotonic(), PULSE))
+        done, _ = futures.wait(self._runs, seconds, futures.FIRST_COMPLETED)
+        return [(self._runs.pop(future), *_answer(future)) for future in done]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._runs:
+            future.cancel()
+
+
+def _answer(future: futures.Future[tuple[float, str | None]]) -> tuple[float, str | None]:
+    """What a future holds; where its workers were lost with it, again and again, a failure."""
+    try:
+        return future.result()
+    except (Exception, futures.CancelledError) as error:
+        return math.nan, _described(error)
 
 
 def _child(question: Connection, objective: Objective, params: Params) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
 from bopp.data import Array, History
+from bopp.drive import Callback, drive, limits
 from bopp.errors import RecipeError, TellError
 from bopp.evaluation import Objective, evaluator
 from bopp.parameter import Parameter
@@ -21,9 +19,7 @@ from bopp.progress import meter
 from bopp.result import Result
 from bopp.space import Params, Space
 from bopp.suggest import Recipe, suggest
-from bopp.trial import Direction, Origin, Trial, history_of, number_of
-
-Callback = Callable[["Optimizer", Trial], object]
+from bopp.trial import Direction, Origin, Trial, history_of, number_of, settled
 
 
 class Optimizer:
@@ -131,18 +127,8 @@ class Optimizer:
         return self._trials[trial.number]
 
     def _settle(self, trial: Trial, value: float, error: str | None = None) -> Trial:
-        if math.isfinite(value):
-            told = replace(trial, state="done", value=value, told_at=datetime.now(UTC))
-        else:
-            error = error or f"the value was {value}"
-            told = replace(trial, state="failed", value=None, error=error, told_at=datetime.now(UTC))
-        if trial.state == "asked":
-            self._trials[trial.number] = told
-            return told
-        if (trial.state, trial.value) != (told.state, told.value):
-            was, now = (one.state if one.value is None else one.value for one in (trial, told))
-            raise TellError(f"trial {trial.number} was told {was!r} already, got {now!r}")
-        return trial
+        self._trials[trial.number] = settled(trial, value, datetime.now(UTC), error)
+        return self._trials[trial.number]
 
 
 class Options(TypedDict, total=False):
@@ -218,37 +204,18 @@ def _run(
 ) -> Result:
     if not isinstance(budget, int | np.integer) or budget < 1:
         raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
-    if target is not None and not (isinstance(target, Real) and target == target):
-        raise RecipeError(f"target must be a number or None, got {target!r}")
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise RecipeError(f"time_limit must be a number of seconds above 0 or None, got {time_limit!r}")
-    if callback is not None and not callable(callback):
-        raise RecipeError(f"callback must be a function or None, got {callback!r}")
+    ends = limits(target, time_limit, callback)
     optimizer = Optimizer(space, direction, seed, recipe)
     for params in start:
         optimizer.enqueue(params)
-    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    asked, stop = 0, False
+
+    def ask() -> Trial | None:
+        asked = sum(trial.origin != "observed" for trial in optimizer.trials)
+        return optimizer.ask() if asked < budget else None
+
     with evaluator(objective, workers, trial_timeout) as evaluation, meter(budget, progress) as show:
         try:
-            while not stop and (asked < budget or evaluation.running) and time.monotonic() < deadline:
-                while asked < budget and evaluation.running < workers:
-                    began = time.perf_counter()
-                    trial = optimizer.ask()
-                    show.suggested(time.perf_counter() - began)
-                    evaluation.submit(trial)
-                    asked += 1
-                for trial, value, error in evaluation.wait(deadline):
-                    told = optimizer.fail(trial, error) if error else optimizer.tell(trial, value)
-                    show.told(optimizer.result)
-                    stop |= target is not None and _reached(told, target, direction)
-                    stop |= callback is not None and bool(callback(optimizer, told))
+            drive(optimizer, ask, evaluation, workers, show, ends)
         except KeyboardInterrupt:
             show.interrupted()
     return optimizer.result
-
-
-def _reached(trial: Trial, target: float, direction: Direction) -> bool:
-    if trial.value is None:
-        return False
-    return trial.value <= target if direction == "minimize" else trial.value >= target

@@ -20,6 +20,8 @@ class Meter(Protocol):
 
     def told(self, result: Result) -> None: ...
 
+    def dropped(self, reason: str) -> None: ...
+
     def interrupted(self) -> None: ...
 
 
@@ -44,12 +46,19 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
         yield Bar(bar, budget)
 
 
+def spent(result: Result) -> int:
+    """How many trials have ended here; those observed elsewhere cost nothing."""
+    return sum(trial.state != "asked" and trial.origin != "observed" for trial in result.trials)
+
+
 class Silent:
     """Reports nothing."""
 
     def suggested(self, seconds: float) -> None: ...
 
     def told(self, result: Result) -> None: ...
+
+    def dropped(self, reason: str) -> None: ...
 
     def interrupted(self) -> None: ...
 
@@ -71,7 +80,10 @@ class Bar:
             best = f"{result.best.value:.6g}"
         except NoResultError:
             best = "none yet"
-        self._bar.update(self._task, advance=1, best=best, refresh=True)
+        self._bar.update(self._task, completed=spent(result), best=best, refresh=True)
+
+    def dropped(self, reason: str) -> None:
+        self._bar.console.print(reason, markup=False, highlight=False)
 
     def interrupted(self) -> None:
         self._bar.console.print("Interrupted: returning what is there.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -31,6 +31,23 @@ class Trial:
     origin: Origin = "suggested"
     asked_at: datetime | None = None
     told_at: datetime | None = None
+    worker: str | None = None
+    notes: str | None = None
+
+
+def settled(trial: Trial, value: float, at: datetime, error: str | None = None) -> Trial:
+    """The trial as it is told: done, or failed without a finite value; told the same again, as it was."""
+    if math.isfinite(value):
+        told = replace(trial, state="done", value=value, told_at=at)
+    else:
+        error = error or f"the value was {value}"
+        told = replace(trial, state="failed", value=None, error=error, told_at=at)
+    if trial.state == "asked":
+        return told
+    if (trial.state, trial.value) != (told.state, told.value):
+        was, now = (one.state if one.value is None else one.value for one in (trial, told))
+        raise TellError(f"trial {trial.number} was told {was!r} already, got {now!r}")
+    return trial
 
 
 def history_of(trials: Sequence[Trial], X: Array, direction: Direction) -> History:

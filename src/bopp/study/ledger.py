@@ -1,0 +1,192 @@
+"""Ledger: the trials of one study as rows of a store; rows that did not change are read once and remembered.
+
+Every change takes the next revision of its study, and with it the study's row, which is locked until the
+change is committed: changes are seen in the order of their revisions, and none is missed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from bopp.data import Array, History
+from bopp.errors import BoppError, StudyError
+from bopp.space import Params, Space
+from bopp.study.leases import Lease
+from bopp.study.schema import queue, studies, trials
+from bopp.suggest import Recipe
+from bopp.trial import Direction, Trial, history_of
+from bopp.written import UNREADABLE, read_params, read_trial, written_params
+
+LONGEST_TEXT = 10_000  # characters of an error or a note
+
+FIELDS = [trials.c[field.name] for field in fields(Trial)]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What makes a study the one it is; it never changes."""
+
+    id: int
+    name: str
+    space: Space
+    direction: Direction
+    seed: int
+    recipe: Recipe
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The hold that somebody has on a trial; without `seconds`, until it is told."""
+
+    ticket: str
+    seconds: float | None = None
+    until: float | None = None
+
+
+class Ledger:
+    """Reads and writes trials, within transactions that others begin and end."""
+
+    def __init__(self, definition: Definition):
+        self._id = definition.id
+        self._space = definition.space
+        self._direction = definition.direction
+        self._trials: list[Trial] = []
+        self._rows: list[Array] = []
+        self._revision = 0
+
+    def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
+        """Every trial, in order."""
+        changed = sa.select(*FIELDS, trials.c.revision).where(
+            trials.c.study == self._id, trials.c.revision > self._revision
+        )
+        for row in connection.execute(changed.order_by(trials.c.number)).mappings():
+            trial = self._read(row)
+            if trial.number > len(self._trials):
+                raise StudyError(f"trial {len(self._trials)} is missing: the store is damaged")
+            at = slice(trial.number, trial.number + 1)  # its place, or the end
+            self._trials[at], self._rows[at] = [trial], [self._space.encode(trial.params)]
+            self._revision = max(self._revision, row["revision"])
+        return tuple(self._trials)
+
+    def history(self, known: tuple[Trial, ...]) -> History:
+        """These first trials as the engine sees them."""
+        X = np.array(self._rows[: len(known)]).reshape(-1, self._space.dimension)
+        return history_of(known, X, self._direction)
+
+    def lock(self, connection: sa.Connection) -> int:
+        """The revision of the change to come; others who want to change something wait for its end."""
+        mine = studies.c.id == self._id
+        connection.execute(studies.update().where(mine).values(revision=studies.c.revision + 1))
+        revision = connection.execute(sa.select(studies.c.revision).where(mine)).scalar()
+        if revision is None:
+            raise StudyError("the study is no longer in its store")
+        return int(revision)
+
+    def find(self, connection: sa.Connection, number: int) -> tuple[Trial, str]:
+        """A trial as it is now, and the ticket that holds it."""
+        row = connection.execute(
+            sa.select(*FIELDS, trials.c.ticket).where(trials.c.study == self._id, trials.c.number == number)
+        ).mappings()
+        found = row.one()
+        return self._read(found), found["ticket"]
+
+    def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:
+        """The trial that a ticket holds."""
+        rows = connection.execute(sa.select(*FIELDS).where(trials.c.ticket == ticket)).mappings()
+        row = rows.first()
+        return None if row is None else self._read(row)
+
+    def add(self, connection: sa.Connection, trial: Trial, revision: int, claim: Claim) -> None:
+        """A further trial."""
+        held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
+        row = {"study": self._id, "revision": revision, **self._written(trial), **held}
+        connection.execute(trials.insert().values(row))
+
+    def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
+        """A trial in the place of the one with its number."""
+        row = {"revision": revision, **self._written(trial)}
+        mine = (trials.c.study == self._id) & (trials.c.number == trial.number)
+        connection.execute(trials.update().where(mine).values(row))
+
+    def leases(self, connection: sa.Connection) -> list[Lease]:
+        """The trials that are under way, and would go to another if their worker fell silent."""
+        columns = (trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
+        running = (trials.c.study == self._id) & (trials.c.state == "asked") & trials.c.lease.is_not(None)
+        rows = connection.execute(sa.select(*columns).where(running).order_by(trials.c.number))
+        return [Lease(*row) for row in rows]
+
+    def take_over(
+        self, connection: sa.Connection, lease: Lease, revision: int, claim: Claim, worker: str
+    ) -> bool:
+        """Give a trial to another; false where it was renewed, told or taken meanwhile."""
+        held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
+        same = (trials.c.ticket == lease.ticket) & (trials.c.lease_until == lease.until)
+        taken = trials.update().where(same, trials.c.state == "asked")
+        return connection.execute(taken.values(worker=worker, revision=revision, **held)).rowcount == 1
+
+    def renew(self, connection: sa.Connection, tickets: list[str], until: float) -> None:
+        """Leases that run until later. No revision: nobody's view of the trials changes."""
+        mine = trials.c.ticket.in_(tickets) & (trials.c.state == "asked")
+        connection.execute(trials.update().where(mine).values(lease_until=until))
+
+    def release(self, connection: sa.Connection, ticket: str) -> None:
+        """End a lease, so that whoever asks next gets the trial."""
+        mine = (trials.c.ticket == ticket) & (trials.c.state == "asked")
+        connection.execute(trials.update().where(mine).values(lease=0.0, lease_until=0.0))
+
+    def queued(self, connection: sa.Connection, most: int | None = None) -> list[tuple[str, Params]]:
+        """The tickets and params that wait to be asked for, first come first."""
+        waiting = sa.select(queue).where(queue.c.study == self._id, queue.c.popped.is_(False))
+        rows = connection.execute(waiting.order_by(queue.c.place).limit(most))
+        return [(row.ticket, self._params(row.params)) for row in rows]
+
+    def push(self, connection: sa.Connection, ticket: str, params: Params) -> None:
+        """Put params at the end of the queue, once for each ticket."""
+        place = self.lock(connection)
+        if not connection.execute(sa.select(queue.c.place).where(queue.c.ticket == ticket)).first():
+            row = {"ticket": ticket, "study": self._id, "place": place, "popped": False}
+            connection.execute(queue.insert().values(params=self._text(params), **row))
+
+    def pop(self, connection: sa.Connection, ticket: str) -> bool:
+        """Take a ticket from the queue; false where it is gone."""
+        waiting = (queue.c.ticket == ticket) & queue.c.popped.is_(False)
+        return connection.execute(queue.update().where(waiting).values(popped=True)).rowcount == 1
+
+    def _text(self, params: Params) -> str:
+        return json.dumps(written_params(self._space, params), allow_nan=False)
+
+    def _params(self, text: str) -> Params:
+        try:
+            return read_params(self._space, json.loads(text))
+        except UNREADABLE as error:
+            raise StudyError(f"queued params cannot be read: {text[:200]!r}: {error}") from error
+
+    def _written(self, trial: Trial) -> dict[str, Any]:
+        row = {column.name: getattr(trial, column.name) for column in FIELDS}
+        times = {name: _written_time(row[name]) for name in ("asked_at", "told_at")}
+        texts = {name: row[name] and storable(row[name]) for name in ("error", "notes")}
+        return {**row, **times, **texts, "params": self._text(trial.params)}
+
+    def _read(self, row: sa.RowMapping) -> Trial:
+        number = row["number"]
+        try:
+            values = {column.name: row[column.name] for column in FIELDS}
+            return read_trial(self._space, {**values, "params": json.loads(row["params"])}, number)
+        except (*UNREADABLE, BoppError) as error:
+            raise StudyError(f"trial {number} cannot be read: {error}") from error
+
+
+def storable(text: str) -> str:
+    """A text as every database takes it: no NUL, nothing that is not Unicode, not too long."""
+    clean = text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")
+    return clean if len(clean) <= LONGEST_TEXT else f"{clean[:LONGEST_TEXT]} ... and {len(clean)} characters"
+
+
+def _written_time(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

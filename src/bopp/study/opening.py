@@ -1,0 +1,181 @@
+"""Opening a study: find it in a store or create it there, the same for all who open it at once."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import numpy as np
+import sqlalchemy as sa
+
+from bopp.errors import BoppError, RecipeError, StudyError
+from bopp.parameter import Parameter
+from bopp.space import Space
+from bopp.study import schema
+from bopp.study.ledger import Definition
+from bopp.study.recipes import read_recipe, written_recipe
+from bopp.study.store import Store
+from bopp.study.study import Study
+from bopp.suggest import Recipe
+from bopp.trial import Direction
+from bopp.written import UNREADABLE, one_of, read_space, written_space
+
+LONGEST_NAME = 1000
+
+
+def open_study(
+    url: str,
+    name: str,
+    space: Mapping[str, Parameter] | Space | None = None,
+    direction: Direction | None = None,
+    seed: int | None = None,
+    recipe: Recipe | None = None,
+    lease: float | None = 60.0,
+) -> Study:
+    """Open the study of this name, or create it where there is none; many may do so at once.
+
+    Args:
+        url: sqlite:///file.db, postgresql://user@host/database, or sqlite:// for one in memory.
+        name: any text; a store holds many studies.
+        space: a dict of name to Float, Int or Choice; not needed for a study that exists.
+        direction: "minimize" (for a new study) or "maximize".
+        seed: the same seed and the same values give the same suggestions; 0 for a new study.
+        recipe: how to suggest; `Recipe.default()` for a new study.
+        lease: for how many seconds a worker may be silent before its trials go to others. None: this one
+            holds its trials until they are told, as by hand or in a laboratory.
+
+    Space, direction, seed and recipe belong to the study: others than it has are refused.
+    """
+    checked_name(name)
+    wanted = _wanted(space, direction, seed, recipe)
+    store = Store(url, create=space is not None)
+    row = store.read(lambda connection: _row(connection, name))
+    if row is None:
+        if space is None:
+            there = ", ".join(map(repr, names(store))) or "none"
+            raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. A new one wants a space")
+        row = store.write(lambda connection: _created(connection, name, wanted), alone=True)
+    for field, mine in wanted.items():
+        _compare(name, field, json.loads(row[field]), mine)
+    return Study(store, _definition(row, recipe), lease)
+
+
+def names(store: Store) -> list[str]:
+    """The studies of a store, in the order in which they were created."""
+    ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.id)
+    return list(store.read(lambda connection: connection.execute(ordered).scalars().all()))
+
+
+def checked_name(name: Any) -> str:
+    """The name of a study, if every database and terminal can take it."""
+    if not isinstance(name, str) or not name:
+        raise StudyError(f"the name of a study must be a text that is not empty, got {name!r}")
+    if len(name) > LONGEST_NAME:
+        raise StudyError(
+            f"the name of a study must have at most {LONGEST_NAME} characters, got {len(name)}: {name[:40]!r}..."
+        )
+    odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
+    if odd:
+        raise StudyError(f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}")
+    return name
+
+
+def written(space: Space, direction: Direction, seed: int, recipe: Recipe) -> dict[str, Any]:
+    """What defines a study, as plain values."""
+    return {
+        "space": written_space(space),
+        "direction": direction,
+        "seed": seed,
+        "recipe": written_recipe(recipe),
+    }
+
+
+def create(connection: sa.Connection, name: str, definition: Mapping[str, Any]) -> None:
+    """A further row for a study, with what defines it as plain values."""
+    texts = {field: json.dumps(value, allow_nan=False) for field, value in definition.items()}
+    created_at = datetime.now(UTC).isoformat()
+    connection.execute(schema.studies.insert().values(name=name, created_at=created_at, revision=0, **texts))
+
+
+def _wanted(
+    space: Mapping[str, Parameter] | Space | None,
+    direction: Direction | None,
+    seed: int | None,
+    recipe: Recipe | None,
+) -> dict[str, Any]:
+    """Whatever was given, as plain values; an error where one is wrong."""
+    if direction not in (None, *get_args(Direction)):
+        raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+    if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
+        raise RecipeError(f"seed must be an integer >= 0, got {seed!r}")
+    if recipe is not None and not isinstance(recipe, Recipe):
+        raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
+    given = {
+        "space": None if space is None else written_space(Space(space)),
+        "direction": direction,
+        "seed": None if seed is None else int(seed),
+        "recipe": None if recipe is None else written_recipe(recipe),
+    }
+    return {field: value for field, value in given.items() if value is not None}
+
+
+def _row(connection: sa.Connection, name: str) -> sa.RowMapping | None:
+    found = sa.select(schema.studies).where(schema.studies.c.name == name)
+    return connection.execute(found).mappings().first()
+
+
+def _created(connection: sa.Connection, name: str, wanted: Mapping[str, Any]) -> sa.RowMapping:
+    if _row(connection, name) is None:
+        usual = {"direction": "minimize", "seed": 0, "recipe": written_recipe(Recipe.default())}
+        create(connection, name, {**usual, **wanted})
+    row = _row(connection, name)
+    if row is None:
+        raise StudyError(f"the study {name!r} was not kept")
+    return row
+
+
+def _compare(name: str, field: str, stored: Any, given: Any) -> None:
+    """Refuse what differs from the study, and name it."""
+    if not isinstance(stored, dict) or not isinstance(given, dict):
+        if stored != given:
+            raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}")
+        return
+    for part in dict.fromkeys([*stored, *given]):
+        if part not in given or part not in stored:
+            where = "the study, not in what came" if part in stored else "what came, not in the study"
+            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}")
+        if stored[part] != given[part] or _kinds(stored[part]) != _kinds(given[part]):
+            raise StudyError(
+                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}"
+            )
+
+
+def _kinds(value: Any) -> Any:
+    """The types within a value, which tell 1 from True and from 1.0."""
+    if isinstance(value, dict):
+        return {name: _kinds(part) for name, part in value.items()}
+    return [_kinds(part) for part in value] if isinstance(value, list) else type(value)
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value)[:300]
+
+
+def _definition(row: sa.RowMapping, recipe: Recipe | None) -> Definition:
+    try:
+        parts = {field: json.loads(row[field]) for field in ("space", "direction", "seed", "recipe")}
+        return Definition(
+            id=row["id"],
+            name=row["name"],
+            space=read_space(parts["space"]),
+            direction=one_of(get_args(Direction), parts["direction"]),
+            seed=int(parts["seed"]),
+            recipe=read_recipe(parts["recipe"]) if recipe is None else recipe,
+        )
+    except StudyError:
+        raise
+    except (*UNREADABLE, BoppError) as error:
+        raise StudyError(f"the study {row['name']!r} cannot be read: {error}") from error

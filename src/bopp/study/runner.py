@@ -1,0 +1,68 @@
+"""Runner: work on a study, together with all others who do, until it has as many trials as its budget."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bopp.drive import Limits, drive
+from bopp.errors import NoResultError, RecipeError
+from bopp.evaluation import Objective, evaluator
+from bopp.progress import Meter
+from bopp.trial import Trial
+
+if TYPE_CHECKING:
+    from bopp.study.study import Study
+
+LOOK = 0.5  # seconds between looks at the trials of others, once there is nothing else to do
+
+
+def work(
+    study: Study,
+    objective: Objective,
+    budget: int | None,
+    workers: int | None,
+    timeout: float | None,
+    executor: Any,
+    limits: Limits,
+    show: Meter,
+) -> None:
+    """Ask, evaluate and tell; trials that are not told in the end are given back."""
+    if budget is not None and (not isinstance(budget, int | np.integer) or budget < 1):
+        raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
+    at_once = _threads(executor) if workers is None else workers
+    asked: list[Trial] = []
+
+    def ask() -> Trial | None:
+        if _reached(study, limits):
+            return None
+        trial = study.ask_within(math.inf if budget is None else budget)
+        asked.extend([trial] if trial else [])
+        return trial
+
+    try:
+        with evaluator(objective, at_once, timeout, executor) as evaluation:
+            while not drive(study, ask, evaluation, at_once, show, limits):
+                if _reached(study, limits) or not study.others_at_work:
+                    return
+                time.sleep(LOOK)  # a trial of somebody who falls silent comes here
+    finally:
+        for trial in asked:
+            study.release(trial)
+
+
+def _reached(study: Study, limits: Limits) -> bool:
+    if limits.target is None:
+        return False
+    try:
+        return limits.reached(study.best, study.direction)
+    except NoResultError:
+        return False
+
+
+def _threads(executor: Any) -> int:
+    """As many evaluations at once as a Dask cluster has threads; elsewhere one."""
+    return max(1, sum(executor.nthreads().values())) if hasattr(executor, "nthreads") else 1

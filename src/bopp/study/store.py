@@ -1,0 +1,268 @@
+"""Store: a database in which studies live; every transaction is whole or not at all.
+
+store.read(work)     work(connection) in a transaction that only reads
+store.write(work)    work(connection) in a transaction that writes, one at a time in SQLite
+
+`work` may be called again after a lost connection, so it must be safe to repeat: what it inserts carries a
+ticket by which a second call finds what the first one did.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc, pool
+
+from bopp.errors import MissingExtra, StoreError, StudyError
+from bopp.study import schema
+
+T = TypeVar("T")
+Work = Callable[[sa.Connection], T]
+
+BUSY = 60.0  # seconds to wait for other writers, or for a server that was there before
+ABSENT = 5.0  # seconds to wait for a server that was never reached
+TURN = 30.0  # seconds to wait for another's suggestion
+LOCK = 0x626F7070  # number of our advisory locks: "bopp"
+PASSING = ("08", "40001", "40P01", "53300", "57P")  # SQLSTATEs, or beginnings of them, that pass by waiting
+WANTED = "wanted sqlite:///file.db, sqlite:// (in memory) or postgresql://user@host/database"
+HINTS = {
+    "unable to open database file": "does its folder exist, and may it be written?",
+    "readonly": "the file or its folder is read-only, or was moved or deleted",
+    "disk is full": "nothing of this change was kept; make room and go on",
+    "disk I/O error": "nothing of this change was kept",
+    "no such table": "the file was emptied or replaced while it was in use",
+    "malformed": "the file is damaged; what is whole can be saved by: sqlite3 FILE .recover",
+    "not a database": "another kind of file",
+    "database is locked": f"another process has been writing for {BUSY:.0f} seconds",
+}
+
+_at_work = threading.RLock()  # no process is forked while a transaction is under way
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_at_work.acquire, after_in_parent=_at_work.release, after_in_child=_at_work.release
+    )
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The time by the clock of a store: of day, for people, and in seconds that nobody sets, for leases."""
+
+    utc: datetime
+    seconds: float
+
+
+class Store:
+    """A database by its URL; `create` makes a SQLite file where there is none."""
+
+    def __init__(self, url: str, create: bool = True):
+        self.url, self.path = _understood(url)
+        self._engine = _postgres(self.url) if self.path is None else _sqlite(self.path)
+        self._process = os.getpid()
+        self._reached = False
+        self._turn = threading.Lock()
+        if isinstance(self.path, Path):
+            self._find_file(self.path, create)
+        if self.read(schema.version_of) < schema.VERSION:
+            self.write(schema.migrate, alone=True)
+
+    def __repr__(self) -> str:
+        return self.url.render_as_string(hide_password=True)
+
+    def read(self, work: Work[T]) -> T:
+        """What `work` finds in a transaction that only reads."""
+        return self._run(work, "BEGIN")
+
+    def write(self, work: Work[T], alone: bool = False) -> T:
+        """What `work` returns once its changes are on the disk; `alone` in the whole database, if wanted."""
+
+        def locked(connection: sa.Connection) -> T:
+            if alone and self.path is None:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
+            return work(connection)
+
+        return self._run(locked, "BEGIN IMMEDIATE")
+
+    def now(self, connection: sa.Connection) -> Moment:
+        """The time: of the server, or of this machine where the database is a file on it."""
+        if self.path is not None:
+            return Moment(datetime.now(UTC), time.monotonic())
+        server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+        return Moment(server.astimezone(UTC), server.timestamp())
+
+    @contextmanager
+    def turn(self, study: int) -> Iterator[None]:
+        """Let one at a time look for a suggestion.
+
+        This saves work and no more: a turn that cannot be had in time, or is lost, does no harm.
+        """
+        began = time.monotonic()
+        held = self._turn.acquire(timeout=TURN)
+        try:
+            with self._turn_of_all(study, began + TURN):
+                yield
+        finally:
+            if held:
+                self._turn.release()
+
+    def close(self) -> None:
+        """Give back connections."""
+        self._engine.dispose()
+
+    def _run(self, work: Work[T], begin: str) -> T:
+        if os.getpid() != self._process:  # a fork: the connections belong to the parent
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+        patience = time.monotonic() + (BUSY if self._reached else ABSENT)
+        pause = 0.01
+        while True:
+            try:
+                with _at_work, self._engine.connect() as connection:
+                    connection = connection.execution_options(bopp_begin=begin)
+                    with connection.begin():
+                        result = work(connection)
+                self._reached = True
+                return result
+            except (exc.DBAPIError, sqlite3.Error) as error:
+                if not _passes(error) or time.monotonic() > patience:
+                    raise StoreError(f"{self!r}: {_reason(error)}") from error
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+    def _find_file(self, path: Path, create: bool) -> None:
+        if not create and not path.exists():
+            raise StudyError(f"there is no file {str(path)!r}")
+        try:
+            with _at_work:
+                connection = sqlite3.connect(_file(path, "rwc" if create else "rw"), uri=True, timeout=BUSY)
+                damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                connection.close()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self!r}: {_reason(error)}") from error
+        if damage != "ok":
+            raise StoreError(f"{self!r}: the file is malformed: {damage}; {HINTS['malformed']}")
+
+    @contextmanager
+    def _turn_of_all(self, study: int, until: float) -> Iterator[None]:
+        if self.path is None:
+            yield from self._server_turn(study, until)
+        elif isinstance(self.path, Path):
+            yield from _file_turn(Path(f"{self.path}-turn"), study, until)
+        else:
+            yield
+
+    def _server_turn(self, study: int, until: float) -> Iterator[None]:
+        connection = None
+        with suppress(exc.DBAPIError):
+            connection = self._engine.connect()
+            wait = max(1, int(1000 * (until - time.monotonic())))
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK, study)))
+        try:
+            yield
+        finally:
+            if connection is not None:
+                with suppress(exc.DBAPIError):
+                    connection.close()
+
+
+def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
+    try:
+        import fcntl
+
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        while time.monotonic() < until:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, study)
+                break
+            except OSError:
+                time.sleep(0.002)
+        yield
+    finally:
+        os.close(file)
+
+
+def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
+    """The URL, and the file that it names, ":memory:", or None for a server."""
+    try:
+        parsed = sa.make_url(url)
+    except (exc.ArgumentError, TypeError, ValueError) as error:
+        if isinstance(url, str | os.PathLike) and re.search(r"\.\w+$", str(url)):
+            raise StudyError(f"{WANTED}, got {url!r}: did you mean 'sqlite:///{url}'?") from error
+        raise StudyError(f"{WANTED}, got {url!r}") from error
+    kind = parsed.get_backend_name()
+    if kind == "sqlite" and not parsed.host and not parsed.query:
+        memory = parsed.database in (None, "", ":memory:")
+        return parsed, ":memory:" if memory else Path(parsed.database or "").absolute()
+    if kind == "postgresql" and parsed.drivername in ("postgresql", "postgresql+psycopg"):
+        return parsed.set(drivername="postgresql+psycopg"), None
+    raise StudyError(f"{WANTED}, got {parsed.render_as_string(hide_password=True)!r}")
+
+
+def _file(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path))}?mode={mode}"
+
+
+def _sqlite(path: Path | str) -> sa.Engine:
+    """A connection for each transaction, so that none outlives a fork or a deleted file."""
+    in_memory = path == ":memory:"
+    name = ":memory:" if in_memory else _file(Path(path), "rw")
+    engine = sa.create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(
+            name, BUSY, uri=not in_memory, isolation_level=None, check_same_thread=False
+        ),
+        poolclass=pool.StaticPool if in_memory else pool.NullPool,
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _: Any) -> None:
+        connection.execute("PRAGMA synchronous = EXTRA")  # the journal's end reaches the disk too
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("bopp_begin", "BEGIN"))
+
+    return engine
+
+
+def _postgres(url: sa.URL) -> sa.Engine:
+    try:
+        return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_size=2)
+    except ImportError as error:
+        raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same may work a little later."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        return "database is locked" in str(cause)
+    state = getattr(cause, "sqlstate", None)
+    lost = isinstance(error, exc.DBAPIError) and error.connection_invalidated
+    return (
+        lost or (state is None and isinstance(error, exc.OperationalError)) or str(state).startswith(PASSING)
+    )
+
+
+def _reason(error: Exception) -> str:
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    text = " ".join(str(cause).split())
+    hints = [hint for phrase, hint in HINTS.items() if phrase in text]
+    return f"{text}; {hints[0]}" if hints else text
