@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bopp import Float, Optimizer, Result, maximize, minimize
-from bopp.progress import meter
+from bopp.progress import Meter, meter
 
 
 def result_of(*values: float | None) -> Result:
@@ -14,6 +14,11 @@ def result_of(*values: float | None) -> Result:
     for value in values:
         opt.tell(opt.ask(), value)
     return opt.result
+
+
+def tell(show: Meter, *values: float | None) -> None:
+    result = result_of(*values)
+    show.told(result.trials[-1], result)
 
 
 def interrupt(params: dict[str, Any]) -> float:
@@ -24,7 +29,7 @@ def test_the_bar_tells_the_count_the_best_and_the_pace(capsys: pytest.CaptureFix
     with meter(5, True) as show:
         for values in ((3.25,), (3.25, 0.125), (3.25, 0.125, 7.0)):
             show.suggested(0.25)
-            show.told(result_of(*values))
+            tell(show, *values)
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "3/5" in shown.err
@@ -41,7 +46,7 @@ def test_the_pace_is_the_mean(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_bar_waits_for_a_first_value(capsys: pytest.CaptureFixture[str]) -> None:
     with meter(2, True) as show:
-        show.told(result_of(None))
+        tell(show, None)
     shown = capsys.readouterr().err
     assert "none yet" in shown
     assert "1/2" in shown
@@ -49,14 +54,14 @@ def test_the_bar_waits_for_a_first_value(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_best_of_zero_is_a_best(capsys: pytest.CaptureFixture[str]) -> None:
     with meter(2, True) as show:
-        show.told(result_of(0.0))
+        tell(show, 0.0)
     assert "best 0 " in capsys.readouterr().err
 
 
 def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     with meter(2, False) as show:
         show.suggested(0.25)
-        show.told(result_of(1.0))
+        tell(show, 1.0)
         show.interrupted()
     assert capsys.readouterr() == ("", "")
 

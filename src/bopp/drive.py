@@ -74,6 +74,7 @@ def drive(
             evaluation.submit(trial)
         if not evaluation.running:
             return False
+        show.waiting()
         stop = False
         for trial, value, error in evaluation.wait(limits.deadline):
             try:
@@ -82,7 +83,7 @@ def drive(
                 show.dropped(str(late))
                 continue
             result = taker.result
-            show.told(result)
+            show.told(told, result)
             stop |= limits.reached(told, result.direction)
             stop |= limits.callback is not None and bool(limits.callback(taker, told))
         if stop:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bopp.errors import NoResultError
 from bopp.result import Result
+from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -18,7 +19,9 @@ class Meter(Protocol):
 
     def suggested(self, seconds: float) -> None: ...
 
-    def told(self, result: Result) -> None: ...
+    def waiting(self) -> None: ...
+
+    def told(self, trial: Trial, result: Result) -> None: ...
 
     def dropped(self, reason: str) -> None: ...
 
@@ -56,7 +59,9 @@ class Silent:
 
     def suggested(self, seconds: float) -> None: ...
 
-    def told(self, result: Result) -> None: ...
+    def waiting(self) -> None: ...
+
+    def told(self, trial: Trial, result: Result) -> None: ...
 
     def dropped(self, reason: str) -> None: ...
 
@@ -75,7 +80,9 @@ class Bar:
         self._seconds.append(seconds)
         self._bar.update(self._task, pace=f"{sum(self._seconds) / len(self._seconds):.3f}")
 
-    def told(self, result: Result) -> None:
+    def waiting(self) -> None: ...
+
+    def told(self, trial: Trial, result: Result) -> None:
         try:
             best = f"{result.best.value:.6g}"
         except NoResultError:

@@ -90,6 +90,18 @@ class Result:
 
         return slices(self, names, path)
 
+    def plot_parallel(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Every trial as a line across one axis for each parameter."""
+        from bopp.plot import parallel
+
+        return parallel(self, path)
+
+    def plot_importance(self, path: str | PathLike[str] | None = None) -> Figure:
+        """How much of what the default model believes depends on each parameter."""
+        from bopp.plot import importances
+
+        return importances(self, path)
+
     def _reason(self) -> str:
         errors = [trial.error for trial in self.trials if trial.error]
         return f"; the first failed with: {errors[0]}" if errors else ""

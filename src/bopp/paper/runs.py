@@ -10,7 +10,6 @@ A folder of an experiment holds
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 
 from bopp.data import Array
 from bopp.errors import PaperError
+from bopp.files import write_whole
 
 Acquisition = Literal["ucb", "pi", "ei"]
 Variant = Literal["bo", "pp01", "pp001", "pp0001", "pp0"]
@@ -187,15 +187,7 @@ def made(path: Path) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
-            with part.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, content)
     except OSError as error:
         raise PaperError(f"cannot write to {path}: {error.strerror}") from None

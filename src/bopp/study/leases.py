@@ -1,8 +1,8 @@
 """Leases: while its worker lives, a trial stays its own; a trial whose worker is silent goes to another.
 
-A worker renews its leases every sixth of their length. A lease runs out after two thirds of it by the clock of
-the store, and is over when nobody has renewed it for another quarter by the clock of whoever looks: a clock
-that was set forward may end every lease at once, but then its owners renew them before they are taken.
+A worker renews its leases every sixth of their length. A lease runs out after two thirds of it, by the clock
+of the store, and is over when nobody has renewed it for another quarter, by the clock of whoever looks: a
+clock that was set forward may end every lease at once, but then its owners renew them before they are taken.
 """
 
 from __future__ import annotations

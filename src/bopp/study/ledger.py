@@ -7,6 +7,7 @@ change is committed: changes are seen in the order of their revisions, and none 
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -19,25 +20,12 @@ from bopp.errors import BoppError, StudyError
 from bopp.space import Params, Space
 from bopp.study.leases import Lease
 from bopp.study.schema import queue, studies, trials
-from bopp.suggest import Recipe
 from bopp.trial import Direction, Trial, history_of
 from bopp.written import UNREADABLE, read_params, read_trial, written_params
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
 
 FIELDS = [trials.c[field.name] for field in fields(Trial)]
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What makes a study the one it is; it never changes."""
-
-    id: int
-    name: str
-    space: Space
-    direction: Direction
-    seed: int
-    recipe: Recipe
 
 
 @dataclass(frozen=True)
@@ -52,10 +40,10 @@ class Claim:
 class Ledger:
     """Reads and writes trials, within transactions that others begin and end."""
 
-    def __init__(self, definition: Definition):
-        self._id = definition.id
-        self._space = definition.space
-        self._direction = definition.direction
+    def __init__(self, id: int, space: Space, direction: Direction):
+        self._id = id
+        self._space = space
+        self._direction = direction
         self._trials: list[Trial] = []
         self._rows: list[Array] = []
         self._revision = 0
@@ -180,6 +168,11 @@ class Ledger:
             return read_trial(self._space, {**values, "params": json.loads(row["params"])}, number)
         except (*UNREADABLE, BoppError) as error:
             raise StudyError(f"trial {number} cannot be read: {error}") from error
+
+
+def new_ticket() -> str:
+    """A word that nobody else has."""
+    return uuid.uuid4().hex
 
 
 def storable(text: str) -> str:

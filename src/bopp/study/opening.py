@@ -15,10 +15,9 @@ from bopp.errors import BoppError, RecipeError, StudyError
 from bopp.parameter import Parameter
 from bopp.space import Space
 from bopp.study import schema
-from bopp.study.ledger import Definition
-from bopp.study.recipes import read_recipe, written_recipe
+from bopp.study.recipes import has_parts_of_yours, read_recipe, written_recipe
 from bopp.study.store import Store
-from bopp.study.study import Study
+from bopp.study.study import Definition, Study
 from bopp.suggest import Recipe
 from bopp.trial import Direction
 from bopp.written import UNREADABLE, one_of, read_space, written_space
@@ -52,7 +51,7 @@ def open_study(
     checked_name(name)
     wanted = _wanted(space, direction, seed, recipe)
     store = Store(url, create=space is not None)
-    row = store.read(lambda connection: _row(connection, name))
+    row = store.read(lambda connection: find(connection, name))
     if row is None:
         if space is None:
             there = ", ".join(map(repr, names(store))) or "none"
@@ -60,7 +59,10 @@ def open_study(
         row = store.write(lambda connection: _created(connection, name, wanted), alone=True)
     for field, mine in wanted.items():
         _compare(name, field, json.loads(row[field]), mine)
-    return Study(store, _definition(row, recipe), lease)
+    definition = definition_in(row)
+    if recipe is None and not has_parts_of_yours(definition.parts):
+        recipe = read_recipe(definition.parts)
+    return Study(store, definition, recipe, lease)
 
 
 def names(store: Store) -> list[str]:
@@ -75,7 +77,7 @@ def checked_name(name: Any) -> str:
         raise StudyError(f"the name of a study must be a text that is not empty, got {name!r}")
     if len(name) > LONGEST_NAME:
         raise StudyError(
-            f"the name of a study must have at most {LONGEST_NAME} characters, got {len(name)}: {name[:40]!r}..."
+            f"the name of a study must have at most {LONGEST_NAME} characters, got {len(name)}: {name[:40]!r}"
         )
     odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
     if odd:
@@ -83,21 +85,20 @@ def checked_name(name: Any) -> str:
     return name
 
 
-def written(space: Space, direction: Direction, seed: int, recipe: Recipe) -> dict[str, Any]:
-    """What defines a study, as plain values."""
-    return {
-        "space": written_space(space),
-        "direction": direction,
-        "seed": seed,
-        "recipe": written_recipe(recipe),
-    }
+def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
+    """The row of a study."""
+    found = sa.select(schema.studies).where(schema.studies.c.name == name)
+    return connection.execute(found).mappings().first()
 
 
-def create(connection: sa.Connection, name: str, definition: Mapping[str, Any]) -> None:
-    """A further row for a study, with what defines it as plain values."""
+def create(connection: sa.Connection, name: str, definition: Mapping[str, Any], at: str) -> sa.RowMapping:
+    """A further row, with what defines a study as plain values."""
     texts = {field: json.dumps(value, allow_nan=False) for field, value in definition.items()}
-    created_at = datetime.now(UTC).isoformat()
-    connection.execute(schema.studies.insert().values(name=name, created_at=created_at, revision=0, **texts))
+    connection.execute(schema.studies.insert().values(name=name, created_at=at, revision=0, **texts))
+    row = find(connection, name)
+    if row is None:
+        raise StudyError(f"the study {name!r} was not kept")
+    return row
 
 
 def _wanted(
@@ -122,19 +123,10 @@ def _wanted(
     return {field: value for field, value in given.items() if value is not None}
 
 
-def _row(connection: sa.Connection, name: str) -> sa.RowMapping | None:
-    found = sa.select(schema.studies).where(schema.studies.c.name == name)
-    return connection.execute(found).mappings().first()
-
-
 def _created(connection: sa.Connection, name: str, wanted: Mapping[str, Any]) -> sa.RowMapping:
-    if _row(connection, name) is None:
-        usual = {"direction": "minimize", "seed": 0, "recipe": written_recipe(Recipe.default())}
-        create(connection, name, {**usual, **wanted})
-    row = _row(connection, name)
-    if row is None:
-        raise StudyError(f"the study {name!r} was not kept")
-    return row
+    usual = {"direction": "minimize", "seed": 0, "recipe": written_recipe(Recipe.default())}
+    now = datetime.now(UTC).isoformat()
+    return find(connection, name) or create(connection, name, {**usual, **wanted}, now)
 
 
 def _compare(name: str, field: str, stored: Any, given: Any) -> None:
@@ -164,7 +156,8 @@ def _short(value: Any) -> str:
     return json.dumps(value)[:300]
 
 
-def _definition(row: sa.RowMapping, recipe: Recipe | None) -> Definition:
+def definition_in(row: sa.RowMapping) -> Definition:
+    """What a row says of a study."""
     try:
         parts = {field: json.loads(row[field]) for field in ("space", "direction", "seed", "recipe")}
         return Definition(
@@ -173,7 +166,7 @@ def _definition(row: sa.RowMapping, recipe: Recipe | None) -> Definition:
             space=read_space(parts["space"]),
             direction=one_of(get_args(Direction), parts["direction"]),
             seed=int(parts["seed"]),
-            recipe=read_recipe(parts["recipe"]) if recipe is None else recipe,
+            parts=dict(parts["recipe"]),
         )
     except StudyError:
         raise

@@ -30,7 +30,7 @@ def written_recipe(recipe: Recipe) -> dict[str, Any]:
 
 def read_recipe(parts: Mapping[str, Any]) -> Recipe:
     """The recipe that `written_recipe` wrote."""
-    yours = [name for name, part in parts.items() if _is_yours(part)]
+    yours = [name for name, part in parts.items() if has_parts_of_yours(part)]
     if yours:
         raise StudyError(
             f"the recipe of this study has parts of your own ({', '.join(yours)}): open it with recipe="
@@ -39,6 +39,13 @@ def read_recipe(parts: Mapping[str, Any]) -> Recipe:
         return Recipe(**{name: _read(part) for name, part in parts.items()})
     except (TypeError, RecipeError) as error:
         raise StudyError(f"the recipe of this study cannot be read: {error}") from error
+
+
+def has_parts_of_yours(part: Any) -> bool:
+    """Whether something in a written recipe is not of the engine."""
+    if isinstance(part, dict):
+        return "yours" in part or any(map(has_parts_of_yours, part.values()))
+    return isinstance(part, list) and any(map(has_parts_of_yours, part))
 
 
 def _written(part: Any) -> Any:
@@ -78,11 +85,3 @@ def _name(thing: Any) -> str | None:
         return None
     room, word = thing.__module__.rpartition(".")[2], thing.__name__
     return f"{room}.{word}" if getattr(ROOMS.get(room), word, None) is thing else None
-
-
-def _is_yours(part: Any) -> bool:
-    if isinstance(part, list):
-        return any(map(_is_yours, part))
-    return isinstance(part, dict) and (
-        "yours" in part or any(map(_is_yours, part.get("settings", {}).values()))
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,11 +19,24 @@ from bopp.result import Result
 from bopp.space import Params, Space
 from bopp.study import worker
 from bopp.study.leases import Heartbeat, Lease, Watch, until
-from bopp.study.ledger import Claim, Definition, Ledger
+from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.recipes import read_recipe
 from bopp.study.runner import work
 from bopp.study.store import Moment, Store
 from bopp.suggest import Recipe, suggest
 from bopp.trial import Direction, Origin, Trial, number_of, settled
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What makes a study the one it is; it never changes."""
+
+    id: int
+    name: str
+    space: Space
+    direction: Direction
+    seed: int
+    parts: dict[str, Any]  # of the recipe, written
 
 
 @dataclass(frozen=True)
@@ -42,15 +54,18 @@ class Study:
     """Suggests settings and keeps every answer, in a store; `open_study` makes one.
 
     A trial that was asked for belongs to its worker while that one lives. `lease` is for how many seconds a
-    worker may be silent before its trial goes to another; with `lease=None` it holds a trial until it is told.
+    worker may be silent before its trial goes to another; with `lease=None` it is held until it is told.
     """
 
-    def __init__(self, store: Store, definition: Definition, lease: float | None = 60.0):
+    def __init__(
+        self, store: Store, definition: Definition, recipe: Recipe | None = None, lease: float | None = 60.0
+    ):
         if lease is not None and not (isinstance(lease, int | float) and 0 < lease < math.inf):
             raise RecipeError(f"lease must be a number of seconds above 0 or None, got {lease!r}")
         self._store = store
         self._definition = definition
-        self._ledger = Ledger(definition)
+        self._ledger = Ledger(definition.id, definition.space, definition.direction)
+        self._recipe = recipe
         self._lease = lease
         self._held: dict[int, str] = {}  # number of a trial, and the ticket with which it was asked for
         self._watch = Watch()
@@ -78,8 +93,16 @@ class Study:
         return self._definition.seed
 
     @property
+    def definition(self) -> Definition:
+        """What makes this study the one it is."""
+        return self._definition
+
+    @property
     def recipe(self) -> Recipe:
-        return self._definition.recipe
+        """How it suggests; a recipe with parts of your own is there if you opened the study with it."""
+        if self._recipe is None:
+            self._recipe = read_recipe(self._definition.parts)
+        return self._recipe
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -126,7 +149,7 @@ class Study:
 
     def ask_within(self, budget: float) -> Trial | None:
         """The next trial; None where as many as the budget were asked for, and none is to be taken over."""
-        ticket = _ticket()
+        ticket = new_ticket()
         with self._store.turn(self._definition.id):
             while plan := self._plan(budget):
                 if trial := self._store.write(partial(self._claim, plan, ticket)):
@@ -148,7 +171,7 @@ class Study:
 
     def observe(self, params: Mapping[str, Any], value: Any) -> Trial:
         """Take a result from elsewhere, which was never asked for."""
-        params, number, ticket = self.space.check(params), number_of(value), _ticket()
+        params, number, ticket = self.space.check(params), number_of(value), new_ticket()
 
         def work(connection: sa.Connection) -> Trial:
             now, revision = self._store.now(connection), self._ledger.lock(connection)
@@ -163,7 +186,7 @@ class Study:
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params once, before any suggestion of its own."""
-        params, ticket = self.space.check(params), _ticket()
+        params, ticket = self.space.check(params), new_ticket()
         self._store.write(lambda connection: self._ledger.push(connection, ticket, params))
 
     def note(self, trial: Trial | int, text: str) -> Trial:
@@ -316,10 +339,8 @@ class Study:
         def work(connection: sa.Connection) -> Trial:
             revision, now = self._ledger.lock(connection), self._store.now(connection)
             known = self._ledger.trials(connection)
-            if (
-                not 0 <= number < len(known)
-                or isinstance(trial, Trial)
-                and known[number].params != trial.params
+            if not 0 <= number < len(known) or (
+                isinstance(trial, Trial) and known[number].params != trial.params
             ):
                 what = f" with params {trial.params}" if isinstance(trial, Trial) else ""
                 raise TellError(f"trial {number}{what} was not asked for in {self!r}")
@@ -337,7 +358,3 @@ class Study:
         if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
             return int(trial)
         raise TellError(f"wanted a trial that ask returned, or its number, got {trial!r}")
-
-
-def _ticket() -> str:
-    return uuid.uuid4().hex

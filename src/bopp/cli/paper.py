@@ -1,22 +1,17 @@
-"""The command line: parses and prints, never computes.
-
-Exit codes: 0 done, 1 an error that nobody foresaw, 2 a wrong request, 130 stopped by Ctrl-C.
-"""
+"""bopp paper: the commands that run the paper again."""
 
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
 
-from bopp.errors import BoppError, PaperError
+from bopp.cli.terminal import progress, say
+from bopp.errors import PaperError
 from bopp.paper.runs import (
     ACQUISITIONS,
     VARIANTS,
@@ -32,24 +27,15 @@ from bopp.paper.runs import (
 
 Word = TypeVar("Word", bound=str)
 
-app = typer.Typer(
-    name="bopp",
-    help="Find the best setting of an expensive black box in few evaluations.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
 paper = typer.Typer(
     help='The paper, "Bayesian Optimization using Pseudo-Points": run its experiment; print its table; draw '
     "its figures and its theory.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.add_typer(paper, name="paper")
 
 QUICK = {"repeats": 2, "iterations": 10, "variants": "bo,pp001,pp0"}
 FULL = {"repeats": 20, "iterations": 100, "variants": ",".join(VARIANTS)}
-SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
 
 Out = Annotated[Path, typer.Option("--out", help="Folder of the experiment.", show_default=False)]
 
@@ -58,11 +44,6 @@ def _width(value: float) -> float:
     if not 0.0 < value <= 1.0:
         raise typer.BadParameter(f"wanted a number above 0 and at most 1, got {value}")
     return value
-
-
-@app.callback()
-def _bopp() -> None:
-    """Find the best setting of an expensive black box in few evaluations."""
 
 
 @paper.command("run")
@@ -124,15 +105,15 @@ def paper_run(
     experiment.load(missing, setting)
     folder.prepare(setting)
     if len(missing) < len(keys):
-        _say(f"{len(keys) - len(missing)} of {len(keys)} runs are there already.")
+        say(f"{len(keys) - len(missing)} of {len(keys)} runs are there already.")
     try:
-        with _progress(len(missing)) as advance:
+        with progress(len(missing)) as advance:
             for _ in experiment.run(folder, missing, setting, workers or os.cpu_count() or 1):
                 advance()
     except KeyboardInterrupt:
-        _say("Stopped. What is done is kept; the same command goes on.")
+        say("Stopped. What is done is kept; the same command goes on.")
         raise
-    _say(f"{len(keys)} runs are in {out}. Next: bopp paper table --out {out}")
+    say(f"{len(keys)} runs are in {out}. Next: bopp paper table --out {out}")
 
 
 @paper.command("table")
@@ -160,7 +141,7 @@ def paper_figures(out: Out) -> None:
     for path in figures.draw(folder, out / "figures"):
         print(path)
     for name in figures.missing(folder):
-        _say(f"no runs for {name}")
+        say(f"no runs for {name}")
 
 
 @paper.command("theory")
@@ -195,57 +176,3 @@ def _words(option: str, text: str, allowed: Sequence[Word] = ()) -> list[Word]:
             wanted = ", ".join(allowed) or "names by comma"
             raise PaperError(f"{option}: wanted {wanted}, got {word!r}")
     return words
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar with the time left on a terminal, a line now and then elsewhere."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("", total=total)
-            yield lambda: bar.advance(task)
-        return
-    began = spoke = time.monotonic()
-    count = 0
-
-    def advance() -> None:
-        nonlocal count, spoke
-        count, now = count + 1, time.monotonic()
-        if now - spoke > SPEAKS_EVERY:
-            left = (now - began) / count * (total - count) / 60.0
-            _say(f"{count} of {total} runs, about {left:.0f} min left")
-            spoke = now
-
-    yield advance
-
-
-def main() -> None:
-    """Run a command; a wrong request is one line on the error stream and exit code 2."""
-    wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
-    try:
-        sys.exit(app(standalone_mode=False))
-    except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    except BoppError as error:
-        _say(f"bopp: {error}")
-        sys.exit(2)
-    except Exception as error:
-        if wrong_usage is None or not isinstance(error, wrong_usage):
-            raise
-        text = error.format_message()  # type: ignore[attr-defined]
-        _say(text if text.startswith("Usage:") else f"bopp: {text}")
-        sys.exit(2)

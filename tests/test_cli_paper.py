@@ -1,7 +1,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,39 +9,18 @@ import pytest
 import typer
 
 from bopp import cli
+from bopp.cli import terminal
 from bopp.paper import datasets, experiment, problems, table
 from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Key, Run, Setting
+from commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
+ALL_COMMANDS = [
+    *("init", "run", "worker", "status", "best", "trials", "ask", "tell", "observe", "enqueue"),
+    *("export", "plot", "import", "paper"),
+]
 TINY = Setting(iterations=2)
-
-
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    code: object
-    out: str
-    err: str
-
-
-Bopp = Callable[..., Ended]
-
-
-@pytest.fixture
-def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bopp:
-    """The command, in this process."""
-
-    def bopp(*words: object) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["bopp", *map(str, words)])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code or 0
-        return Ended(code, *capsys.readouterr())
-
-    return bopp
 
 
 @pytest.fixture(autouse=True)
@@ -107,12 +86,14 @@ def assert_refused(ended: Ended, *words: object) -> None:
 
 def listed(text: str) -> list[str]:
     """The commands that a help lists."""
-    return [line.split()[0] for line in text.split("Commands:\n")[1].splitlines() if line.strip()]
+    lines = text.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    return [line.split()[0] for line in lines]
 
 
 def test_help_lists_the_commands(bopp: Bopp) -> None:
     ended = bopp("--help")
-    assert (ended.code, ended.err, listed(ended.out)) == (0, "", ["paper"])
+    assert (ended.code, ended.err, listed(ended.out)) == (0, "", ALL_COMMANDS)
+    assert "--debug" in ended.out
     ended = bopp("paper", "--help")
     assert (ended.code, ended.err, listed(ended.out)) == (0, "", list(COMMANDS))
 
@@ -125,7 +106,7 @@ def test_help_of_a_command(bopp: Bopp, command: str) -> None:
     assert f"bopp paper {command} [OPTIONS]" in ended.out.splitlines()[0]
 
 
-@pytest.mark.parametrize(("words", "commands"), [((), ["paper"]), (("paper",), list(COMMANDS))])
+@pytest.mark.parametrize(("words", "commands"), [((), ALL_COMMANDS), (("paper",), list(COMMANDS))])
 def test_no_command_is_answered_by_the_help(bopp: Bopp, words: tuple[str, ...], commands: list[str]) -> None:
     ended = bopp(*words)
     assert ended.code == 2
@@ -326,7 +307,7 @@ def test_only_what_is_missing_is_run(bopp: Bopp, tiny: Path, requests: list[Requ
 def test_progress_is_a_line_now_and_then(
     bopp: Bopp, tmp_path: Path, requests: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "SPEAKS_EVERY", -1.0)
+    monkeypatch.setattr(terminal, "SPEAKS_EVERY", -1.0)
     words = "--problems dropwave --acquisitions ucb --variants bo --repeats 3"
     ended = bopp("paper", "run", "--out", tmp_path, *words.split())
     assert ended.err.splitlines()[:-1] == [f"{n} of 3 runs, about 0 min left" for n in (1, 2, 3)]
@@ -358,7 +339,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(
 def test_ctrl_c_is_exit_code_130_whatever_typer_makes_of_it(
     bopp: Bopp, end: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(**_: Any) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
         raise end
 
     monkeypatch.setattr(cli, "app", interrupted)
@@ -378,15 +359,17 @@ def test_ctrl_c_elsewhere_is_exit_code_130(
     assert (ended.out + ended.err).strip() == ""
 
 
-def test_an_error_that_nobody_foresaw_is_not_hidden(
+def test_an_error_that_nobody_foresaw_is_one_line_and_with_debug_a_traceback(
     bopp: Bopp, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(Folder, "runs", broken)
+    ended = bopp("paper", "table", "--out", tiny)
+    assert ended == (1, "", "bopp: ZeroDivisionError: a defect (--debug shows where)\n")
     with pytest.raises(ZeroDivisionError, match="a defect"):
-        bopp("paper", "table", "--out", tiny)
+        bopp("paper", "table", "--out", tiny, "--debug")
 
 
 def test_the_table_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:

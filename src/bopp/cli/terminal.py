@@ -1,0 +1,90 @@
+"""Terminal: text for people, in colours and boxes on a terminal and plain elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
+LONGEST_CELL = 60  # characters of a value, in a table on a terminal
+
+
+def say(text: str) -> None:
+    """A line on the error stream, where it does not mix with results."""
+    print(legible(text), file=sys.stderr, flush=True)
+
+
+def legible(text: str) -> str:
+    """A text that does nothing to a terminal but appear; line ends stay."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
+        for letter in text.encode("utf-8", "backslashreplace").decode()
+    )
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table: with colours and cells cut short on a terminal, otherwise columns of whole texts."""
+    cells = [[_line(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Column, Table
+        from rich.text import Text
+
+        table = Table(*(Column(Text(_line(column))) for column in columns), header_style="bold")
+        for row in cells:
+            table.add_row(*(Text(_short(cell)) for cell in row))
+        Console().print(table)
+        return
+    lines = [[_line(column) for column in columns], *cells]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names and what belongs to them, a line each."""
+    width = max((len(_line(name)) for name, _ in pairs), default=0)
+    for name, text in pairs:
+        print(f"{_line(name).ljust(width)}  {_line(text)}".rstrip())
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar with the time left on a terminal, a line now and then elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("", total=total)
+            yield lambda: bar.advance(task)
+        return
+    began = spoke = time.monotonic()
+    count = 0
+
+    def advance() -> None:
+        nonlocal count, spoke
+        count, now = count + 1, time.monotonic()
+        if now - spoke > SPEAKS_EVERY:
+            left = (now - began) / count * (total - count) / 60.0
+            say(f"{count} of {total} runs, about {left:.0f} min left")
+            spoke = now
+
+    yield advance
+
+
+def _line(text: str) -> str:
+    return legible(text.replace("\r", "\n")).replace("\n", " | ")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."

@@ -1,0 +1,420 @@
+"""Config: a study as a file, study.toml; what is wrong in it becomes one line that names the field."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import re
+import sys
+import tomllib
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Meta
+
+from bopp.errors import ConfigError, SpaceError
+from bopp.parameter import Choice, Float, Int, Parameter
+from bopp.space import Params, Space
+from bopp.study.command import Command
+from bopp.suggest import Recipe
+from bopp.trial import Direction
+
+Table = TypeVar("Table", bound=msgspec.Struct)
+
+TABLES = "[study], [objective] and [space]"
+LARGEST = sys.float_info.max
+LONGEST_GOT = 100  # characters of what came, in a message
+REFERENCE = r"\A[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*\Z"
+RECIPES: dict[str, Callable[[], Recipe]] = {
+    "default": Recipe.default,
+    "random": Recipe.random,
+    "paper-ucb": lambda: Recipe.paper("ucb"),
+    "paper-pi": lambda: Recipe.paper("pi"),
+    "paper-ei": lambda: Recipe.paper("ei"),
+}
+
+Text = Annotated[str, Meta(pattern=r"\A.*\S.*\Z", description="a line of text")]
+Lines = Annotated[str, Meta(description="a text")]
+Url = Annotated[str, Meta(description='the URL of a database such as "sqlite:///study.db"')]
+Reference = Annotated[str, Meta(pattern=REFERENCE, description='"module:function"')]
+Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
+RecipeName = Annotated[
+    Literal["default", "random", "paper-ucb", "paper-pi", "paper-ei"],
+    Meta(description=f"one of {', '.join(RECIPES)}"),
+]
+Kind = Annotated[Literal["float", "int", "choice"], Meta(description='"float", "int" or "choice"')]
+Truth = Annotated[bool, Meta(description="true or false")]
+Whole = Annotated[int, Meta(description="an integer")]
+Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
+Seed = Annotated[int, Meta(ge=0, description="an integer >= 0")]
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
+Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number of seconds above 0")]
+Options = Annotated[list[Any], Meta(description="a list of options")]
+
+
+class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
+    name: Text
+    store: Url = "sqlite:///study.db"
+    direction: Way = "minimize"
+    budget: Count
+    seed: Seed = 0
+    recipe: RecipeName = "default"
+    workers: Count = 1
+    timeout: Seconds | None = None
+    target: Number | None = None
+    lease: Seconds = 60.0
+
+
+class ObjectiveTable(msgspec.Struct, frozen=True):
+    python: Reference | None = None
+    command: Lines | None = None
+    shell: Truth = False
+
+
+class FloatTable(msgspec.Struct, frozen=True):
+    type: Kind
+    low: Number
+    high: Number
+    log: Truth = False
+
+    def parameter(self) -> Parameter:
+        return Float(self.low, self.high, self.log).checked()
+
+
+class IntTable(msgspec.Struct, frozen=True):
+    type: Kind
+    low: Whole
+    high: Whole
+    log: Truth = False
+
+    def parameter(self) -> Parameter:
+        return Int(self.low, self.high, self.log).checked()
+
+
+class ChoiceTable(msgspec.Struct, frozen=True):
+    type: Kind
+    options: Options
+    ordered: Truth = False
+
+    def parameter(self) -> Parameter:
+        return Choice(tuple(map(_option, self.options)), self.ordered).checked()
+
+
+KINDS: dict[str, type[FloatTable | IntTable | ChoiceTable]] = {
+    "float": FloatTable,
+    "int": IntTable,
+    "choice": ChoiceTable,
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a study file says, checked, with every default filled in."""
+
+    path: Path
+    folder: Path
+    name: str
+    store: str
+    direction: Direction
+    budget: int
+    seed: int
+    recipe: Recipe
+    workers: int
+    timeout: float | None
+    target: float | None
+    lease: float
+    space: Space
+    source: str | Command
+
+    def objective(self) -> Callable[[Params], Any]:
+        """The function or the program to call; a function is imported from the file's folder."""
+        if isinstance(self.source, Command):
+            return self.source
+        try:
+            return python_objective(self.source, self.folder)
+        except ConfigError as error:
+            raise _in_file(self.path, f"[objective] python: {error}") from error
+
+
+def load(path: Path) -> Config:
+    """The study that a file describes; nothing is imported or run."""
+    try:
+        document = _parsed(path)
+        for name in document:
+            if name not in ("study", "objective", "space"):
+                raise ConfigError(f"{name}: no such table; wanted {TABLES}")
+        return _config(path, document)
+    except ConfigError as error:
+        raise _in_file(path, str(error)) from error
+
+
+def python_objective(text: str, folder: Path) -> Callable[[Params], Any]:
+    """The function named `module:function`, where modules are looked for in the folder first."""
+    if not re.search(REFERENCE, text):
+        raise ConfigError(f'wanted "module:function", got {_shown(text)}')
+    name, _, words = text.partition(":")
+    if name.endswith(".py"):
+        raise ConfigError(
+            f"wanted a module, not a file: {name.removesuffix('.py')}:{words}, got {_shown(text)}"
+        )
+    module = _imported(name, folder.resolve())
+    found: Any = module
+    for word in words.split("."):
+        if not hasattr(found, word):
+            raise ConfigError(f"no function {word!r} in {_file(module) or name}; {_near(word, found)}")
+        found = getattr(found, word)
+    if not callable(found):
+        raise ConfigError(f"wanted a function, got {words} of type {type(found).__name__} in {_file(module)}")
+    return found  # type: ignore[no-any-return]
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        raise ConfigError("wanted a file, got a folder")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        document = tomllib.loads(text)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no such file in {str(path.parent.resolve())!r}") from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"line {line}: wanted UTF-8, got the byte 0x{error.object[error.start]:02x}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(_placed(str(error), len(text.splitlines()))) from None
+    if not document:
+        raise ConfigError(f"there is nothing in it; wanted {TABLES}")
+    return document
+
+
+def _placed(text: str, last: int) -> str:
+    """A message of tomllib with its line in front."""
+    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", text, re.DOTALL)
+    if not found:
+        return text
+    return f"line {found[2] or last}: {found[1]}" + (f" at column {found[3]}" if found[3] else "")
+
+
+def _config(path: Path, document: dict[str, Any]) -> Config:
+    folder = path.parent.resolve()
+    study = _read("[study]", StudyTable, document.get("study", {}))
+    objective = _read("[objective]", ObjectiveTable, document.get("objective", {}))
+    space = _space(document.get("space", {}))
+    return Config(
+        path=path,
+        folder=folder,
+        name=study.name,
+        store=_resolved(study.store, folder),
+        direction=study.direction,
+        budget=study.budget,
+        seed=study.seed,
+        recipe=RECIPES[study.recipe](),
+        workers=study.workers,
+        timeout=study.timeout,
+        target=study.target,
+        lease=study.lease,
+        space=space,
+        source=_source(objective, space, folder),
+    )
+
+
+def _source(table: ObjectiveTable, space: Space, folder: Path) -> str | Command:
+    if table.python is not None and table.command is None:
+        if table.shell:
+            raise ConfigError("[objective] shell: wanted it with a command only, got it with python")
+        return table.python
+    if table.command is None or table.python is not None:
+        got = "neither" if table.command is None else "both"
+        raise ConfigError(f"[objective]: wanted one of python and command, got {got}")
+    command = Command(table.command, table.shell, folder)
+    try:
+        command.check(space.parameters)
+    except ConfigError as error:
+        raise ConfigError(f"[objective] command: {error}") from None
+    return command
+
+
+def _space(table: Any) -> Space:
+    if not isinstance(table, dict) or not table:
+        raise ConfigError(f"[space]: wanted at least one parameter, got {_shown(table) if table else 'none'}")
+    return Space({name: _parameter(f"[space] {name}:", row) for name, row in table.items()})
+
+
+def _parameter(where: str, row: Any) -> Parameter:
+    if not isinstance(row, dict):
+        raise ConfigError(f'{where} wanted a table such as {{ type = "int", ... }}, got {_shown(row)}')
+    kind = _converted(f"{where} type", Kind, row.get("type"))
+    try:
+        return _read(where, KINDS[kind], row).parameter()
+    except SpaceError as error:
+        raise ConfigError(f"{where} {error}") from None
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_option, value))
+    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    wanted = "texts, finite numbers, true, false or lists of these"
+    raise SpaceError(f"options: wanted {wanted}, got {_shown(value)}")
+
+
+def _resolved(url: str, folder: Path) -> str:
+    """The URL, with a path to a file that means the same in any folder."""
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        shown = _shown(re.sub(r"://.*@", "://***@", url))  # no password
+        raise ConfigError(f"[study] store: wanted {_wanted(Url)}, got {shown}") from None
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        return url
+    return parsed.set(database=str(folder / parsed.database)).render_as_string(hide_password=False)
+
+
+def _read(where: str, kind: type[Table], table: Any) -> Table:
+    """The table with each field in its type; an error names the field."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: wanted a table, got {_shown(table)}")
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    for name in table:
+        if name not in fields:
+            raise ConfigError(f"{where} {name}: no such field; wanted {', '.join(fields)}")
+    given = [field for name, field in fields.items() if name in table or field.required]
+    return kind(
+        **{
+            field.name: _converted(f"{where} {field.name}", field.type, table.get(field.name))
+            for field in given
+        }
+    )
+
+
+def _converted(where: str, kind: Any, value: Any) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise ConfigError(f"{where}: wanted {_wanted(kind)}, got {_shown(value)}") from None
+
+
+def _wanted(kind: Any) -> str:
+    described = next(part for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__"))
+    return str(described.__metadata__[0].description)
+
+
+def _imported(name: str, folder: Path) -> ModuleType:
+    if sys.path[:1] != [str(folder)]:
+        sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    _check_not_taken(name.partition(".")[0], folder)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        absent = error.name if isinstance(error, ModuleNotFoundError) else None
+        if absent and f"{name}.".startswith(f"{absent}."):
+            raise ConfigError(f"no module {absent!r} in {str(folder)!r} or on Python's path") from error
+        raised = f"{type(error).__name__}: {error}{_place(error, folder)}"
+        raise ConfigError(f"module {name!r} raised while it was imported: {raised}") from error
+
+
+def _check_not_taken(name: str, folder: Path) -> None:
+    """Refuse a module that Python would not load, since it has another one of that name."""
+    spec, loaded = PathFinder.find_spec(name, [str(folder)]), sys.modules.get(name)
+    if loaded is None or spec is None or spec.origin is None:
+        return
+    file = _file(loaded)
+    if file is None or Path(file).resolve() != Path(spec.origin).resolve():
+        raise ConfigError(
+            f"rename {spec.origin!r}: Python has already loaded {name!r} from {file or 'within'}"
+        )
+
+
+def _file(module: ModuleType) -> str | None:
+    return getattr(module, "__file__", None)
+
+
+def _place(error: BaseException, folder: Path) -> str:
+    """The line of the user's code at which an import ended, if there is one."""
+    if isinstance(error, SyntaxError):
+        return ""  # its message has it
+    ours = (__file__, importlib.__file__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in ours]
+    frames = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
+    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    return "".join(f" ({frame.filename}, line {frame.lineno})" for frame in (inside or frames)[-1:])
+
+
+def _near(word: str, found: Any) -> str:
+    members = getattr(found, "__dict__", {})
+    names = [name for name, member in members.items() if callable(member) and not name.startswith("_")]
+    near = get_close_matches(word, names, cutoff=0.5) or sorted(names)[:5]
+    return f"there is {', '.join(near)}" if near else "there is none at all"
+
+
+def _shown(value: Any) -> str:
+    """A value of the file as the file has it, or nearly so."""
+    if value is None:
+        return "nothing"
+    text = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= LONGEST_GOT else f"{text[:LONGEST_GOT]}..."
+
+
+def _in_file(path: Path, text: str) -> ConfigError:
+    return ConfigError(" ".join(line.strip() for line in f"{path}: {text}".splitlines()))
+
+
+TEMPLATE = """\
+# A study of bopp: what to try, how to judge it, and how often. Run it with:  bopp run study.toml
+
+[study]
+name = "my study"
+store = "sqlite:///study.db"   # where trials are kept; a file beside this one, or postgresql://...
+direction = "minimize"         # or "maximize"
+budget = 50                    # trials in total, over all runs and workers
+seed = 0                       # another seed, another search
+recipe = "default"             # or "random", "paper-ucb", "paper-pi", "paper-ei"
+workers = 1                    # evaluations at the same time
+# timeout = 600.0              # seconds for one evaluation, which fails after that; without it no limit
+# target = -9.0                # stop as soon as a trial is this good
+lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
+
+[objective]
+python = "objective:loss"      # the function loss in objective.py, beside this file
+
+# Or any program. Each {name} becomes the value of a parameter, {params} all of them as JSON. The value is the
+# last number that it prints, or a last line such as {"value": 0.25}; an exit code other than 0 is a failure.
+# command = "python train.py --rate {rate} --momentum {momentum} --warmup {warmup} --method {method}"
+# shell = false                # true: let /bin/sh run it, for pipes and variables
+
+[space]
+rate = { type = "float", low = 1e-4, high = 0.1, log = true }   # log: factors matter, not differences
+momentum = { type = "float", low = 0.0, high = 0.95 }
+warmup = { type = "int", low = 0, high = 50 }                   # both ends included
+method = { type = "choice", options = ["heavy ball", "nesterov"], ordered = false }   # true: by their order
+"""
+
+OBJECTIVE_TEMPLATE = """\
+from math import log10
+
+
+def loss(params):
+    \"\"\"How far from the best point 50 steps of gradient descent end, as a power of ten.\"\"\"
+    x, y, dx, dy = 1.0, 1.0, 0.0, 0.0
+    for step in range(50):
+        momentum = params["momentum"] if step >= params["warmup"] else 0.0
+        ahead = momentum if params["method"] == "nesterov" else 0.0
+        dx = momentum * dx - params["rate"] * (x + ahead * dx)  # the slope of (x*x + 20*y*y) / 2
+        dy = momentum * dy - params["rate"] * 20 * (y + ahead * dy)
+        x, y = x + dx, y + dy
+    return log10((x * x + 20 * y * y) / 2 + 1e-12)
+"""

@@ -1,0 +1,139 @@
+"""Live: what a run shows while it goes on: a table on a terminal, a line for each trial elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from bopp.errors import NoResultError
+from bopp.progress import Meter, spent
+from bopp.result import Result
+from bopp.trial import Trial
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+SHOWN = 8  # trials, the latest ones
+
+
+@contextmanager
+def live(name: str, budget: int | None) -> Iterator[Meter]:
+    """A meter on the error stream."""
+    if not sys.stderr.isatty():
+        yield Lines(budget)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    # no refreshing thread: processes are forked while the table is up
+    with Live(console=Console(stderr=True), auto_refresh=False) as screen:
+        yield Screen(name, budget, screen)
+
+
+class Lines:
+    """Reports a line for each trial."""
+
+    def __init__(self, budget: int | None):
+        self._total = "" if budget is None else f" of {budget}"
+
+    def suggested(self, seconds: float) -> None: ...
+
+    def waiting(self) -> None: ...
+
+    def told(self, trial: Trial, result: Result) -> None:
+        self._say(f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial)}; {_best(result)}")
+
+    def dropped(self, reason: str) -> None:
+        self._say(reason)
+
+    def interrupted(self) -> None: ...
+
+    def _say(self, text: str) -> None:
+        print(_line(text), file=sys.stderr, flush=True)
+
+
+class Screen:
+    """Reports to a table that stays in its place."""
+
+    def __init__(self, name: str, budget: int | None, screen: Live):
+        self._name = name
+        self._budget = budget
+        self._screen = screen
+        self._began = time.monotonic()
+        self._ended_here = 0
+        self._latest: deque[str] = deque(maxlen=SHOWN)
+        self._result: Result | None = None
+
+    def suggested(self, seconds: float) -> None:
+        self.waiting()
+
+    def waiting(self) -> None:
+        self._screen.update(self._drawn(), refresh=True)
+
+    def told(self, trial: Trial, result: Result) -> None:
+        self._ended_here += 1
+        self._result = result
+        self._latest.append(f"{trial.number:>5}  {_outcome(trial)}")
+        self.waiting()
+
+    def dropped(self, reason: str) -> None:
+        self._latest.append(_line(reason))
+        self.waiting()
+
+    def interrupted(self) -> None: ...
+
+    def _drawn(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        done = spent(self._result) if self._result else 0
+        facts = Table.grid(padding=(0, 2))
+        for name, fact in self._facts(done):
+            facts.add_row(Text(name, style="dim"), Text(_line(fact)))
+        bar = [ProgressBar(self._budget, done, width=40)] if self._budget else []
+        latest = [Text(_line(line), no_wrap=True, overflow="ellipsis") for line in self._latest]
+        return Group(
+            Text(_line(self._name), style="bold"), *bar, facts, Text("trial  value", style="dim"), *latest
+        )
+
+    def _facts(self, done: int) -> Iterator[tuple[str, str]]:
+        yield "trials", f"{done} of {self._budget}" if self._budget else str(done)
+        if self._result:
+            states = [trial.state for trial in self._result.trials]
+            yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
+            yield "best", _best(self._result, params=True)
+        elapsed = time.monotonic() - self._began
+        yield "time", str(timedelta(seconds=round(elapsed)))
+        if self._budget and self._ended_here:
+            left = elapsed / self._ended_here * max(0, self._budget - done)
+            yield "time left", f"about {timedelta(seconds=round(left))}"
+
+
+def _outcome(trial: Trial) -> str:
+    return f"failed: {trial.error}" if trial.value is None else f"{trial.value:.6g}"
+
+
+def _best(result: Result, params: bool = False) -> str:
+    try:
+        best = result.best
+    except NoResultError:
+        return "no best yet"
+    at = ", ".join(
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in best.params.items()
+    )
+    return f"{best.value:.6g} at {at}" if params else f"best {best.value:.6g} in trial {best.number}"
+
+
+def _line(text: str) -> str:
+    """A text as one line that does nothing to a terminal but appear."""
+    flat = " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in flat)

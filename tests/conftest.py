@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+from bopp import cli
+from commands import Bopp, Ended
+from postgres import Server, binaries
+
+
+def no_server() -> NoReturn:
+    """Skip the test; but fail in CI, where a skip would hide untested code."""
+    reason = "no PostgreSQL server found: apt-get install postgresql, or put its bin folder on PATH"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server for the tests of this process, started when the first of them wants it."""
+    with Server(binaries() or no_server()) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Server) -> Iterator[str]:
+    """The url of a new, empty database, on a server that runs whatever the last test did to it."""
+    postgres_server.start()
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.start()
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bopp]:
+    """The command line, in this process."""
+    at_end = signal.getsignal(signal.SIGTERM)
+
+    def bopp(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["bopp", *map(str, words)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code or 0
+        return Ended(code, *capsys.readouterr())
+
+    yield bopp
+    signal.signal(signal.SIGTERM, at_end)
