@@ -99,7 +99,8 @@ def worker(
     """
     from bopp import open_study
     from bopp.study.command import Command
-    from bopp.study.config import load, python_objective
+    from bopp.study.config import load
+    from bopp.study.function import python_objective
 
     if not (file or python or command) and Path(STUDY).exists():
         file = Path(STUDY)

@@ -35,13 +35,7 @@ ALL = "params"  # {params} is every one of them, as JSON
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 HOLE = "\0"  # a placeholder, when only its place matters
-UNQUOTABLE = re.compile(
-    r"""\\. | \$\0 | '[^']*'? | `(?:\\.|[^`\\])*`? | \$\(\(.*?\)\) | (?<![^\s;&|()])\#[^\n]* | <<.*
-    | "(?:\\.|[^"\\])*?(?:\$\(|\$\{(?!\w+\})|`).* | "(?:\\.|[^"\\])*"?""",
-    re.VERBOSE | re.DOTALL,
-)
-"""Where a quoted value is no word of its own to a shell; after << and "$(" this is anywhere."""
-
+QUOTED = re.compile(r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|\$\0""", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 NUMERAL = r"[-+]?(?>(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|nan|infinity|inf)"
 NUMBER = re.compile(
@@ -54,8 +48,8 @@ NUMBER = re.compile(
 class Command:
     """A program as an objective; `{name}` in the template is the value of a parameter, `{{` a brace.
 
-    Without a shell a value is always part of one argument, whatever it holds. With one, it is quoted, and
-    may not stand where that would not help: inside quotes, for one.
+    A value is always part of one argument, whatever it holds. A shell gets it as a parameter of its own,
+    which it does not read again; within quotes of the template it could not tell the two apart.
     """
 
     template: str
@@ -101,8 +95,8 @@ class Command:
             name: _text(value) for name, value in params.items()
         }
         if self.shell:
-            quoted = {name: shlex.quote(text) for name, text in texts.items()}
-            return ["/bin/sh", "-c", _replaced(self.template, quoted.__getitem__)]
+            places = {name: f'"${{{place}}}"' for place, name in enumerate(texts, start=1)}
+            return ["/bin/sh", "-c", _replaced(self.template, places.__getitem__), "sh", *texts.values()]
         return [_replaced(word, texts.__getitem__) for word in self._parts()]
 
 
@@ -167,15 +161,12 @@ def _replaced(part: str, text_of: Callable[[str], str]) -> str:
 
 
 def _check_quotable(template: str) -> None:
-    """Refuse placeholders where a shell would not keep a quoted value in one piece."""
+    """Refuse placeholders within quotes of a shell, where it would not put their values."""
     holes = _replaced(template, lambda name: HOLE)
-    for found in UNQUOTABLE.finditer(holes):
+    for found in QUOTED.finditer(holes):
         if HOLE in found[0]:
             name = _mentioned(template)[holes[: found.start()].count(HOLE)]
-            raise ConfigError(
-                f"{{{name}}} is inside quotes, a substitution or a comment of the shell: "
-                "leave the quotes away, since a value is quoted anyway, or put the commands into a script"
-            )
+            raise ConfigError(f"{{{name}}} is within quotes: leave them away, a value is kept whole anyway")
 
 
 def _text(value: Any) -> str:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import re
 import sys
 import tomllib
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib.machinery import PathFinder
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -25,6 +20,7 @@ from bopp.errors import ConfigError, SpaceError
 from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Params, Space
 from bopp.study.command import Command
+from bopp.study.function import REFERENCE, python_objective
 from bopp.suggest import Recipe
 from bopp.trial import Direction
 
@@ -33,7 +29,6 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 TABLES = "[study], [objective] and [space]"
 LARGEST = sys.float_info.max
 LONGEST_GOT = 100  # characters of what came, in a message
-REFERENCE = r"\A[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*\Z"
 RECIPES: dict[str, Callable[[], Recipe]] = {
     "default": Recipe.default,
     "random": Recipe.random,
@@ -133,10 +128,12 @@ class Config:
     target: float | None
     lease: float
     space: Space
-    source: str | Command
+    source: str | Command | None
 
     def objective(self) -> Callable[[Params], Any]:
         """The function or the program to call; a function is imported from the file's folder."""
+        if self.source is None:
+            raise _in_file(self.path, "[objective]: wanted one to run; without it: bopp ask and bopp tell")
         if isinstance(self.source, Command):
             return self.source
         try:
@@ -155,26 +152,6 @@ def load(path: Path) -> Config:
         return _config(path, document)
     except ConfigError as error:
         raise _in_file(path, str(error)) from error
-
-
-def python_objective(text: str, folder: Path) -> Callable[[Params], Any]:
-    """The function named `module:function`, where modules are looked for in the folder first."""
-    if not re.search(REFERENCE, text):
-        raise ConfigError(f'wanted "module:function", got {_shown(text)}')
-    name, _, words = text.partition(":")
-    if name.endswith(".py"):
-        raise ConfigError(
-            f"wanted a module, not a file: {name.removesuffix('.py')}:{words}, got {_shown(text)}"
-        )
-    module = _imported(name, folder.resolve())
-    found: Any = module
-    for word in words.split("."):
-        if not hasattr(found, word):
-            raise ConfigError(f"no function {word!r} in {_file(module) or name}; {_near(word, found)}")
-        found = getattr(found, word)
-    if not callable(found):
-        raise ConfigError(f"wanted a function, got {words} of type {type(found).__name__} in {_file(module)}")
-    return found  # type: ignore[no-any-return]
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -210,7 +187,7 @@ def _placed(text: str, last: int) -> str:
 def _config(path: Path, document: dict[str, Any]) -> Config:
     folder = path.parent.resolve()
     study = _read("[study]", StudyTable, document.get("study", {}))
-    objective = _read("[objective]", ObjectiveTable, document.get("objective", {}))
+    objective = document.get("objective")
     space = _space(document.get("space", {}))
     return Config(
         path=path,
@@ -226,11 +203,12 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         target=study.target,
         lease=study.lease,
         space=space,
-        source=_source(objective, space, folder),
+        source=None if objective is None else _source(objective, space, folder),
     )
 
 
-def _source(table: ObjectiveTable, space: Space, folder: Path) -> str | Command:
+def _source(row: Any, space: Space, folder: Path) -> str | Command:
+    table = _read("[objective]", ObjectiveTable, row)
     if table.python is not None and table.command is None:
         if table.shell:
             raise ConfigError("[objective] shell: wanted it with a command only, got it with python")
@@ -312,55 +290,6 @@ def _wanted(kind: Any) -> str:
     return str(described.__metadata__[0].description)
 
 
-def _imported(name: str, folder: Path) -> ModuleType:
-    if sys.path[:1] != [str(folder)]:
-        sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
-    _check_not_taken(name.partition(".")[0], folder)
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        absent = error.name if isinstance(error, ModuleNotFoundError) else None
-        if absent and f"{name}.".startswith(f"{absent}."):
-            raise ConfigError(f"no module {absent!r} in {str(folder)!r} or on Python's path") from error
-        raised = f"{type(error).__name__}: {error}{_place(error, folder)}"
-        raise ConfigError(f"module {name!r} raised while it was imported: {raised}") from error
-
-
-def _check_not_taken(name: str, folder: Path) -> None:
-    """Refuse a module that Python would not load, since it has another one of that name."""
-    spec, loaded = PathFinder.find_spec(name, [str(folder)]), sys.modules.get(name)
-    if loaded is None or spec is None or spec.origin is None:
-        return
-    file = _file(loaded)
-    if file is None or Path(file).resolve() != Path(spec.origin).resolve():
-        raise ConfigError(
-            f"rename {spec.origin!r}: Python has already loaded {name!r} from {file or 'within'}"
-        )
-
-
-def _file(module: ModuleType) -> str | None:
-    return getattr(module, "__file__", None)
-
-
-def _place(error: BaseException, folder: Path) -> str:
-    """The line of the user's code at which an import ended, if there is one."""
-    if isinstance(error, SyntaxError):
-        return ""  # its message has it
-    ours = (__file__, importlib.__file__)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in ours]
-    frames = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
-    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
-    return "".join(f" ({frame.filename}, line {frame.lineno})" for frame in (inside or frames)[-1:])
-
-
-def _near(word: str, found: Any) -> str:
-    members = getattr(found, "__dict__", {})
-    names = [name for name, member in members.items() if callable(member) and not name.startswith("_")]
-    near = get_close_matches(word, names, cutoff=0.5) or sorted(names)[:5]
-    return f"there is {', '.join(near)}" if near else "there is none at all"
-
-
 def _shown(value: Any) -> str:
     """A value of the file as the file has it, or nearly so."""
     if value is None:
@@ -388,7 +317,7 @@ workers = 1                    # evaluations at the same time
 # target = -9.0                # stop as soon as a trial is this good
 lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
 
-[objective]
+[objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
 python = "objective:loss"      # the function loss in objective.py, beside this file
 
 # Or any program. Each {name} becomes the value of a parameter, {params} all of them as JSON. The value is the

@@ -1,0 +1,39 @@
+"""A study shared by four workers: processes here, as they could be machines with a PostgreSQL URL."""
+
+import multiprocessing
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import bopp
+
+SPACE: dict[str, bopp.Parameter] = {f"x{i}": bopp.Float(-5, 5) for i in range(4)}
+BUDGET = 60
+
+
+def rosenbrock(params: bopp.Params) -> float:
+    """A long, bent valley; it stands for an evaluation that takes hours."""
+    x = list(params.values())
+    return float(sum(100 * (b - a * a) ** 2 + (1 - a) ** 2 for a, b in pairwise(x)))
+
+
+def work(url: str) -> None:
+    study = bopp.open_study(url, "valley", SPACE, seed=0)  # the first one creates it, the others join
+    study.optimize(rosenbrock, budget=BUDGET, progress=False)
+
+
+def main() -> None:
+    url = sys.argv[1] if len(sys.argv) > 1 else "sqlite:///four_workers.db"
+    workers = [multiprocessing.Process(target=work, args=(url,)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    study = bopp.open_study(url, "valley")
+    shares = Counter(trial.worker for trial in study.trials)
+    print(f"{len(study.trials)} trials by {len(shares)} workers: {sorted(shares.values())}")
+    print(f"best value: {study.best.value:.4f} at {study.best.params}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,647 @@
+import itertools
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from bopp import Choice, Float, Int, Recipe, Space
+from bopp.errors import ConfigError
+from bopp.study import config
+from bopp.study.command import Command
+from bopp.study.config import OBJECTIVE_TEMPLATE, TEMPLATE, Config, load
+from bopp.study.function import python_objective
+
+STUDY = """
+[study]
+name = "a study"
+budget = 10
+"""
+OBJECTIVE = """
+[objective]
+python = "objective:loss"
+"""
+SPACE = """
+[space]
+lr = { type = "float", low = 1e-6, high = 1.0, log = true }
+"""
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test imports or puts on the path is gone after it."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = dict(sys.modules)
+    yield
+    for name in sys.modules.keys() - before.keys():
+        del sys.modules[name]
+
+
+def write(folder: Path, text: str | bytes, name: str = "study.toml") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def read(folder: Path, study: str = STUDY, objective: str = OBJECTIVE, space: str = SPACE) -> Config:
+    return load(write(folder, study + objective + space))
+
+
+def problem(path: Path) -> str:
+    """What is wrong with a file, after its name."""
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+def problem_of(folder: Path, study: str = STUDY, objective: str = OBJECTIVE, space: str = SPACE) -> str:
+    return problem(write(folder, study + objective + space))
+
+
+def no_objective(text: str, folder: Path) -> str:
+    """Why there is no such objective."""
+    with pytest.raises(ConfigError) as caught:
+        python_objective(text, folder)
+    return str(caught.value)
+
+
+def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found == Config(
+        path=tmp_path / "study.toml",
+        folder=tmp_path,
+        name="a study",
+        store=f"sqlite:///{tmp_path}/study.db",
+        direction="minimize",
+        budget=10,
+        seed=0,
+        recipe=Recipe.default(),
+        workers=1,
+        timeout=None,
+        target=None,
+        lease=60.0,
+        space=Space({"lr": Float(1e-6, 1.0, log=True)}),
+        source="objective:loss",
+    )
+
+
+def test_everything_can_be_set(tmp_path: Path) -> None:
+    study = """
+    [study]
+    name = "Ünï ☃"
+    store = "postgresql://me:secret@host/base?sslmode=require"
+    direction = "maximize"
+    budget = 1
+    seed = 123456789012345678901234567890
+    recipe = "random"
+    workers = 8
+    timeout = 600
+    target = -1
+    lease = 0.5
+    """
+    objective = """
+    [objective]
+    command = "run {a} {b} {c} {d}"
+    shell = true
+    """
+    space = """
+    [space]
+    a = { type = "float", low = 0, high = 1 }
+    b = { type = "int", low = 1, high = 20, log = true }
+    c = { type = "choice", options = ["relu", 1, 1.5, true, [64, [32]], []], ordered = true }
+    [space.d]
+    type = "choice"
+    options = ["one"]
+    """
+    found = read(tmp_path, study, objective, space)
+    assert found == Config(
+        path=tmp_path / "study.toml",
+        folder=tmp_path,
+        name="Ünï ☃",
+        store="postgresql://me:secret@host/base?sslmode=require",
+        direction="maximize",
+        budget=1,
+        seed=123456789012345678901234567890,
+        recipe=Recipe.random(),
+        workers=8,
+        timeout=600.0,
+        target=-1.0,
+        lease=0.5,
+        space=Space(
+            {
+                "a": Float(0.0, 1.0),
+                "b": Int(1, 20, log=True),
+                "c": Choice(("relu", 1, 1.5, True, (64, (32,)), ()), ordered=True),
+                "d": Choice(("one",)),
+            }
+        ),
+        source=Command("run {a} {b} {c} {d}", shell=True, folder=tmp_path),
+    )
+    assert found.objective() == found.source
+    assert isinstance(found.timeout, float)
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [
+        ("default", Recipe.default()),
+        ("random", Recipe.random()),
+        ("paper-ucb", Recipe.paper("ucb")),
+        ("paper-pi", Recipe.paper("pi")),
+        ("paper-ei", Recipe.paper("ei")),
+    ],
+)
+def test_recipes_go_by_their_names(name: str, recipe: Recipe, tmp_path: Path) -> None:
+    found = read(tmp_path, f'{STUDY}recipe = "{name}"\n').recipe
+    assert repr(found) == repr(recipe)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2**64), (-(2**70), 2**70), (2**63, 2**63 + 1), (1, 10**299)])
+def test_integers_may_be_larger_than_those_of_a_machine(low: int, high: int, tmp_path: Path) -> None:
+    found = read(tmp_path, space=f'[space]\nn = {{ type = "int", low = {low}, high = {high} }}')
+    assert found.space.parameters["n"] == Int(low, high)
+
+
+@pytest.mark.parametrize(
+    ("store", "resolved"),
+    [
+        ("sqlite:///study.db", "sqlite:///{}/study.db"),
+        ("sqlite:///deep/er/study.db", "sqlite:///{}/deep/er/study.db"),
+        ("sqlite:///../study.db", "sqlite:///{}/../study.db"),
+        ("sqlite:////var/study.db", "sqlite:////var/study.db"),
+        ("sqlite:///study.db?timeout=3", "sqlite:///{}/study.db?timeout=3"),
+        ("sqlite+pysqlite:///study.db", "sqlite+pysqlite:///{}/study.db"),
+        ("sqlite://", "sqlite://"),
+        ("sqlite:///", "sqlite:///"),
+        ("sqlite:///:memory:", "sqlite:///:memory:"),
+        ("postgresql://host/study.db", "postgresql://host/study.db"),
+    ],
+)
+def test_a_path_to_a_store_begins_at_the_file(store: str, resolved: str, tmp_path: Path) -> None:
+    assert read(tmp_path, f'{STUDY}store = "{store}"\n').store == resolved.format(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "folder", ["plain", "a b", "per%20cent", "h#sh", "ü☃", "a&b=c", "at@home", "co:lon", "what?"]
+)
+def test_a_store_is_found_in_a_folder_of_any_name(folder: str, tmp_path: Path) -> None:
+    found = read(tmp_path / folder)
+    assert sa.make_url(found.store).database == str(tmp_path / folder / "study.db")
+
+
+def test_a_relative_path_means_the_same_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, STUDY + OBJECTIVE + SPACE)
+    write(tmp_path, "def loss(params): return 4", "objective.py")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = load(Path("study.toml"))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert found.store == f"sqlite:///{tmp_path}/study.db"
+    assert found.objective()({}) == 4
+
+
+@pytest.mark.parametrize("wrap", [b"\xef\xbb\xbf%s", b"# comment\r\n%s"])
+def test_files_of_other_systems_are_read(wrap: bytes, tmp_path: Path) -> None:
+    content = (STUDY + OBJECTIVE + SPACE).replace("\n", "\r\n").encode()
+    assert load(write(tmp_path, wrap % content)).name == "a study"
+
+
+def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
+    assert problem(tmp_path / "no.toml") == f"there is no such file in {str(tmp_path)!r}"
+    assert problem(tmp_path) == "wanted a file, got a folder"
+    assert "there is no such file" in problem(tmp_path / "no" / "study.toml")
+    assert problem(write(tmp_path, "") / "study.toml") == "cannot be read: Not a directory"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "there is nothing in it; wanted [study], [objective] and [space]"),
+        ("# only\n\n# comments\n", "there is nothing in it; wanted [study], [objective] and [space]"),
+        (b"a = 1\nb = '\xff'\n", "line 2: wanted UTF-8, got the byte 0xff"),
+        ("[study]\n".encode("utf-16"), "line 1: wanted UTF-8, got the byte 0xff"),
+        ("[study]\nname = \n", "line 2: Invalid value at column 8"),
+        ("[study]\nname = my study\n", "line 2: Invalid value at column 8"),
+        ("\n\n[study\n", "line 3: Expected ']' at the end of a table declaration at column 7"),
+        ("[study]\nname = 'a'\nname = 'b'\n", "line 3: Cannot overwrite a value at column 11"),
+        ("a = 1\nb = {", "line 2: Invalid initial character for a key part"),
+        ("a = [", "line 1: Invalid value"),
+        ("a = " + "[" * 100_000, "maximum recursion depth exceeded"),
+        ("a = " + "1" * 5000, "Exceeds the limit (4300 digits) for integer string conversion"),
+        ("a = '\0'", "line 1: Found invalid character '\\x00' at column 6"),
+        ("a = 2026-99-99", "line 1: Expected newline or end of document after a statement at column 9"),
+    ],
+)
+def test_what_is_no_toml_is_named_with_its_line(content: str | bytes, expected: str, tmp_path: Path) -> None:
+    assert problem(write(tmp_path, content)).startswith(expected)
+
+
+def test_a_message_is_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = SPACE.replace("1e-6", "1.0").replace("high = 1.0", "high = 0.1")
+    write(tmp_path, STUDY + OBJECTIVE + wrong)
+    with pytest.raises(ConfigError) as caught:
+        load(Path("study.toml"))
+    assert str(caught.value) == "study.toml: [space] lr: low must be below high, got low=1.0, high=0.1"
+    write(tmp_path, STUDY.replace("10", '"many"') + OBJECTIVE + SPACE)
+    with pytest.raises(ConfigError) as caught:
+        load(Path("study.toml"))
+    assert str(caught.value) == 'study.toml: [study] budget: wanted an integer >= 1, got "many"'
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        *((name, value, "an integer >= 1") for name in ("budget", "workers") for value in ("0", "-5")),
+        *(
+            (name, value, "an integer >= 1")
+            for name in ("budget", "workers")
+            for value in ("1.0", "true", '"5"')
+        ),
+        *(("budget", value, "an integer >= 1") for value in ("inf", "[1]", "{ a = 1 }", "2026-01-31")),
+        *(("seed", value, "an integer >= 0") for value in ("-1", "0.5", '"0"', "-99999999999999999999999")),
+        *(
+            (name, value, "a finite number of seconds above 0")
+            for name in ("timeout", "lease")
+            for value in ("0", "-1.5", "inf", "nan", "true", '"60"')
+        ),
+        *(("target", value, "a finite number") for value in ("inf", "-inf", "nan", "true", '"low"')),
+        *(("direction", value, '"minimize" or "maximize"') for value in ('"min"', '"Minimize"', "1", '""')),
+        *(
+            ("recipe", value, "one of default, random, paper-ucb, paper-pi, paper-ei")
+            for value in ('"paper"', '"DEFAULT"', "0")
+        ),
+        *(("name", value, "a line of text") for value in ('""', '"  "', '"a\\nb"', "3", '"a\\n"')),
+        *(
+            ("store", value, 'the URL of a database such as "sqlite:///study.db"')
+            for value in ('"study.db"', '"/abs/study.db"', '""', "3", '"postgresql://host:port/base"')
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(field: str, value: str, wanted: str, tmp_path: Path) -> None:
+    fields = {"name": '"a study"', "budget": "10"} | {field: value}
+    study = "[study]\n" + "".join(f"{name} = {text}\n" for name, text in fields.items())
+    text = problem_of(tmp_path, study)
+    assert text.startswith(f"[study] {field}: wanted {wanted}, got ")
+    if re.fullmatch(r'[-\w. ]+|"[^\\]*"', value) and not value.startswith("2026"):
+        assert text.endswith(f"got {value}")
+
+
+def test_a_password_is_not_shown(tmp_path: Path) -> None:
+    text = problem_of(tmp_path, f'{STUDY}store = "postgresql://me:sec@ret@host:port/base"')
+    assert text.endswith('got "postgresql://***@host:port/base"')
+
+
+def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
+    text = problem_of(tmp_path, STUDY.replace("10", '"' + "x" * 10_000 + '"'))
+    assert text.endswith("xxx...")
+    assert len(text) < 200
+
+
+@pytest.mark.parametrize(
+    ("study", "objective", "space", "expected"),
+    [
+        ("", OBJECTIVE, SPACE, "[study] name: wanted a line of text, got nothing"),
+        ("[study]\nname = 'a'\n", OBJECTIVE, SPACE, "[study] budget: wanted an integer >= 1, got nothing"),
+        (
+            STUDY,
+            "[objective]\nshell = true\n",
+            SPACE,
+            "[objective]: wanted one of python and command, got neither",
+        ),
+        (
+            STUDY,
+            "[objective]\npython = 'a:b'\ncommand = 'c'\n",
+            SPACE,
+            "[objective]: wanted one of python and command, got both",
+        ),
+        (
+            STUDY,
+            "[objective]\npython = 'a:b'\nshell = true\n",
+            SPACE,
+            "[objective] shell: wanted it with a command only, got it with python",
+        ),
+        (
+            STUDY,
+            "[objective]\ncommand = 'run {lr}'\nshell = 'yes'\n",
+            SPACE,
+            '[objective] shell: wanted true or false, got "yes"',
+        ),
+        (STUDY, "[objective]\ncommand = ['a']\n", SPACE, '[objective] command: wanted a text, got ["a"]'),
+        (STUDY, "[objective]\ncommand = ''\n", SPACE, "[objective] command: wanted a command, got ''"),
+        (
+            STUDY,
+            "[objective]\ncommand = 'run {rate}'\n",
+            SPACE,
+            "[objective] command: {rate} is no parameter; there are lr, and {params}",
+        ),
+        (
+            STUDY,
+            "[objective]\ncommand = 'run'\n",
+            SPACE,
+            "[objective] command: wanted {lr} in it, or {params} for all as JSON, got 'run'",
+        ),
+        (
+            STUDY,
+            "[objective]\ncommand = '''run \"{lr}\"'''\nshell = true",
+            SPACE,
+            "[objective] command: {lr} is within quotes",
+        ),
+        (STUDY, OBJECTIVE, "", "[space]: wanted at least one parameter, got none"),
+        (STUDY, OBJECTIVE, "[space]\n", "[space]: wanted at least one parameter, got none"),
+        ("space = 3\n" + STUDY, OBJECTIVE, "", "[space]: wanted at least one parameter, got 3"),
+        ("study = 3\n", OBJECTIVE, SPACE, "[study]: wanted a table, got 3"),
+        ("[[study]]\nname = 'a'\n", OBJECTIVE, SPACE, '[study]: wanted a table, got [{"name": "a"}]'),
+        ("objective = 'a:b'\n" + STUDY, "", SPACE, '[objective]: wanted a table, got "a:b"'),
+        (
+            "name = 'a'\n" + STUDY,
+            OBJECTIVE,
+            SPACE,
+            "name: no such table; wanted [study], [objective] and [space]",
+        ),
+        (STUDY, OBJECTIVE, SPACE + "['study], [objective']\n", "study], [objective: no such table; wanted"),
+        (STUDY, "[objectiv]\n", SPACE, "objectiv: no such table; wanted [study], [objective] and [space]"),
+        (STUDY + "bugdet = 3\n", OBJECTIVE, SPACE, "[study] bugdet: no such field; wanted name, "),
+        (
+            STUDY,
+            OBJECTIVE + "args = 3\n",
+            SPACE,
+            "[objective] args: no such field; wanted python, command, shell",
+        ),
+    ],
+)
+def test_wrong_tables_are_named(
+    study: str, objective: str, space: str, expected: str, tmp_path: Path
+) -> None:
+    assert problem_of(tmp_path, study, objective, space).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["loss", "objective", "objective:", ":loss", "a:b:c", "a b:c", "a/b:c", "a-b:c", "1a:b", ".a:b", "a:b()"],
+)
+def test_a_function_is_named_by_module_and_name(text: str, tmp_path: Path) -> None:
+    found = problem_of(tmp_path, objective=f"[objective]\npython = '{text}'\n")
+    assert found == f'[objective] python: wanted "module:function", got "{text}"'
+    assert no_objective(text, tmp_path) == f'wanted "module:function", got {text!r}'
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        ("3", 'wanted a table such as { type = "int", ... }, got 3'),
+        ("[0, 1]", 'wanted a table such as { type = "int", ... }, got [0, 1]'),
+        ("{}", 'type: wanted "float", "int" or "choice", got nothing'),
+        ("{ low = 0, high = 1 }", 'type: wanted "float", "int" or "choice", got nothing'),
+        ("{ options = [1] }", 'type: wanted "float", "int" or "choice", got nothing'),
+        ("{ type = 'real' }", 'type: wanted "float", "int" or "choice", got "real"'),
+        ("{ type = ['float'] }", 'type: wanted "float", "int" or "choice", got ["float"]'),
+        ("{ type = 'float', low = 0 }", "high: wanted a finite number, got nothing"),
+        ("{ type = 'float', low = '0', high = 1 }", 'low: wanted a finite number, got "0"'),
+        ("{ type = 'float', low = 0, high = inf }", "high: wanted a finite number, got inf"),
+        ("{ type = 'float', low = nan, high = 1 }", "low: wanted a finite number, got nan"),
+        ("{ type = 'float', low = false, high = 1 }", "low: wanted a finite number, got false"),
+        (f"{{ type = 'float', low = 0, high = 1{'0' * 400} }}", "high: wanted a finite number, got 1000"),
+        ("{ type = 'float', low = 1, high = 1 }", "low must be below high, got low=1.0, high=1.0"),
+        ("{ type = 'float', low = 0, high = 1, log = true }", "log wants low above 0, got low=0.0"),
+        ("{ type = 'float', low = 0, high = 1, log = 1 }", "log: wanted true or false, got 1"),
+        ("{ type = 'float', low = 0, hihg = 1 }", "hihg: no such field; wanted type, low, high, log"),
+        ("{ type = 'int', low = 0.5, high = 1 }", "low: wanted an integer, got 0.5"),
+        ("{ type = 'int', low = 0, high = 10.0 }", "high: wanted an integer, got 10.0"),
+        ("{ type = 'int', low = 0, high = true }", "high: wanted an integer, got true"),
+        ("{ type = 'int', low = 5, high = 2 }", "low must be below high, got low=5, high=2"),
+        ("{ type = 'int', low = 0, high = 5, log = true }", "log wants low above 0, got low=0"),
+        (f"{{ type = 'int', low = 0, high = 1{'0' * 301} }}", "wanted integers below 1e300"),
+        ("{ type = 'choice' }", "options: wanted a list of options, got nothing"),
+        ("{ type = 'choice', options = 'ab' }", 'options: wanted a list of options, got "ab"'),
+        ("{ type = 'choice', options = [] }", "wanted at least one option, got none"),
+        ("{ type = 'choice', options = ['a', 'a'] }", "wanted different options, got ['a', 'a']"),
+        (
+            "{ type = 'choice', options = [{ a = 1 }] }",
+            "options: wanted texts, finite numbers, true, false or",
+        ),
+        ("{ type = 'choice', options = [nan] }", "options: wanted texts, finite numbers, true, false or"),
+        (
+            "{ type = 'choice', options = [[1, inf]] }",
+            "options: wanted texts, finite numbers, true, false or",
+        ),
+        (
+            "{ type = 'choice', options = [2026-01-31] }",
+            "options: wanted texts, finite numbers, true, false or",
+        ),
+        ("{ type = 'choice', options = ['a'], ordered = 0 }", "ordered: wanted true or false, got 0"),
+        (
+            "{ type = 'choice', options = ['a'], low = 0 }",
+            "low: no such field; wanted type, options, ordered",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["lr", "learning rate", "two\nlines", ""])
+def test_a_wrong_parameter_is_named(parameter: str, expected: str, name: str, tmp_path: Path) -> None:
+    space = f"{SPACE}{msgspec.json.encode(name).decode() if name != 'lr' else 'lr2'} = {parameter}\n"
+    shown = "lr2" if name == "lr" else " ".join(name.split())
+    assert problem_of(tmp_path, space=space).startswith(f"[space] {shown}: {expected}")
+
+
+def test_a_function_is_imported_from_the_folder_of_the_file(tmp_path: Path) -> None:
+    write(tmp_path, "from beside import half\ndef loss(params): return half(params['lr'])", "objective.py")
+    write(tmp_path, "def half(x): return x / 2", "beside.py")
+    assert read(tmp_path).objective()({"lr": 1.0}) == 0.5
+    assert sys.path[0] == str(tmp_path)
+
+
+def test_the_folder_comes_first_even_if_it_was_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "def loss(params): return 1", "here/objective.py")
+    write(tmp_path, "def loss(params): return 2", "there/objective.py")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "there"), str(tmp_path / "here"), *sys.path])
+    assert python_objective("objective:loss", tmp_path / "here")({}) == 1
+
+
+def test_nothing_is_imported_by_load(tmp_path: Path) -> None:
+    write(tmp_path, "raise SystemExit", "objective.py")
+    before = list(sys.path)
+    read(tmp_path)
+    assert sys.path == before
+    assert "objective" not in sys.modules
+
+
+@pytest.mark.parametrize("text", ["pack.age.deep:Model.loss", "pack.age.deep:Model.inner.loss"])
+def test_modules_and_functions_may_be_dotted(text: str, tmp_path: Path) -> None:
+    code = """
+class Model:
+    class inner:
+        @staticmethod
+        def loss(params): return 3
+    @staticmethod
+    def loss(params): return 3
+"""
+    write(tmp_path, "", "pack/__init__.py")
+    write(tmp_path, "", "pack/age/__init__.py")
+    write(tmp_path, code, "pack/age/deep.py")
+    assert python_objective(text, tmp_path)({}) == 3
+
+
+def test_a_relative_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "def loss(params): return 5", "objective.py")
+    monkeypatch.chdir(tmp_path)
+    assert python_objective("objective:loss", Path())({}) == 5
+    assert sys.path[0] == str(tmp_path)
+
+
+def test_a_missing_module_is_named_with_the_place(tmp_path: Path) -> None:
+    where = f"in {str(tmp_path)!r} or on Python's path"
+    assert no_objective("no_such_module:loss", tmp_path) == f"no module 'no_such_module' {where}"
+    assert no_objective("no_such.module:loss", tmp_path) == f"no module 'no_such' {where}"
+    write(tmp_path, "def loss(params): return 5", "objective.py")
+    assert no_objective("objective.deep:loss", tmp_path) == f"no module 'objective.deep' {where}"
+    assert no_objective("objective.py:loss", tmp_path) == (
+        "wanted a module, not a file: objective:loss, got 'objective.py:loss'"
+    )
+    found = read(tmp_path, objective="[objective]\npython = 'no_such_module:loss'\n")
+    with pytest.raises(ConfigError) as caught:
+        found.objective()
+    assert (
+        str(caught.value) == f"{tmp_path}/study.toml: [objective] python: no module 'no_such_module' {where}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "raised", "line"),
+    [
+        ("x = 1\n1 / 0\n", "ZeroDivisionError: division by zero", 2),
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'", 1),
+        ("from math import nothing\n", "ImportError: cannot import name 'nothing'", 1),
+        ("def f():\n    raise KeyError('a')\n\nf()\n", "KeyError: 'a'", 2),
+        ("import json\njson.loads('?')\n", "JSONDecodeError: Expecting value", 2),
+        ("raise ValueError('two\\nlines')\n", "ValueError: two\nlines", 1),
+        ("import sys\nsys.exit('bye')\n", "SystemExit: bye", 2),
+        ("import other\n", "RuntimeError: deep inside", 3),
+    ],
+)
+def test_a_module_that_raises_is_named_with_the_line(
+    code: str, raised: str, line: int, tmp_path: Path
+) -> None:
+    write(tmp_path, code, "objective.py")
+    write(tmp_path, "\n\nraise RuntimeError('deep inside')", "other.py")
+    found = read(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        found.objective()
+    text = str(caught.value)
+    file = "other.py" if "other" in code else "objective.py"
+    assert text.startswith(f"{tmp_path}/study.toml: [objective] python: module 'objective' raised while it")
+    assert " ".join(raised.split()) in text
+    assert text.endswith(f"({tmp_path}/{file}, line {line})")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "code", ["def loss(params)\n", "x = (\n", "\tx\n y\n", b"x = '\xff'\n", b"x = '\0'\n"]
+)
+def test_a_module_that_is_no_python_is_named(code: str | bytes, tmp_path: Path) -> None:
+    write(tmp_path, code, "objective.py")
+    text = no_objective("objective:loss", tmp_path)
+    assert text.startswith("module 'objective' raised while it was imported: ")
+    assert "Error: " in text
+
+
+def test_ctrl_c_is_not_swallowed(tmp_path: Path) -> None:
+    write(tmp_path, "raise KeyboardInterrupt", "objective.py")
+    with pytest.raises(KeyboardInterrupt):
+        python_objective("objective:loss", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "hint"),
+    [
+        ("def loss(p): pass\ndef other(p): pass", "los", "there is loss"),
+        ("def objective(p): pass\ndef _loss(p): pass", "loss", "there is objective"),
+        ("loss_value = 3", "loss", "there is none at all"),
+        ("class Model:\n    def loss(self): pass", "Model.lost", "there is loss"),
+        ("value = 3", "value.loss", "there is none at all"),
+    ],
+)
+def test_a_missing_function_is_named_with_those_near(code: str, word: str, hint: str, tmp_path: Path) -> None:
+    write(tmp_path, code, "objective.py")
+    name = word.rpartition(".")[2]
+    assert no_objective(f"objective:{word}", tmp_path) == (
+        f"no function {name!r} in {tmp_path}/objective.py; {hint}"
+    )
+
+
+@pytest.mark.parametrize(("value", "kind"), [("3", "int"), ("None", "NoneType"), ("[len]", "list")])
+def test_what_cannot_be_called_is_named(value: str, kind: str, tmp_path: Path) -> None:
+    write(tmp_path, f"loss = {value}", "objective.py")
+    assert no_objective("objective:loss", tmp_path) == (
+        f"wanted a function, got loss of type {kind} in {tmp_path}/objective.py"
+    )
+
+
+def test_a_module_hidden_by_another_is_not_mistaken_for_it(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        write(tmp_path, f"def loss(params): return '{folder}'", f"{folder}/objective.py")
+    assert python_objective("objective:loss", tmp_path / "one")({}) == "one"
+    assert python_objective("objective:loss", tmp_path / "one")({}) == "one"
+    text = no_objective("objective:loss", tmp_path / "two")
+    assert text == (
+        f"rename '{tmp_path}/two/objective.py': Python has already loaded 'objective' "
+        f"from {tmp_path}/one/objective.py"
+    )
+    write(tmp_path, "def loss(params): return 1", "json.py")
+    write(tmp_path, "def loss(params): return 1", "time.py")
+    assert "Python has already loaded 'json' from" in no_objective("json:loss", tmp_path)
+    assert "Python has already loaded 'time' from within" in no_objective("time:loss", tmp_path)
+
+
+def test_functions_of_installed_modules_will_do(tmp_path: Path) -> None:
+    assert python_objective("math:sqrt", tmp_path) is __import__("math").sqrt
+    assert no_objective("math:sqart", tmp_path).startswith("no function 'sqart' in ")
+
+
+def test_the_template_works_as_it_stands(tmp_path: Path) -> None:
+    write(tmp_path, OBJECTIVE_TEMPLATE, "objective.py")
+    found = load(write(tmp_path, TEMPLATE))
+    assert found.name == "my study"
+    loss = found.objective()
+    good = {"rate": 0.0645, "momentum": 0.59, "warmup": 5, "method": "heavy ball"}
+    bad = {"rate": 1e-4, "momentum": 0.0, "warmup": 50, "method": "nesterov"}
+    assert loss(found.space.check(good)) < -9.0 < loss(found.space.check(bad)) < 2.0
+    for corner in itertools.product([0.0, 1.0], repeat=found.space.dimension):
+        value = loss(found.space.decode(np.array(corner)))
+        assert isinstance(value, float)
+        assert -12.5 < value < 100.0
+
+
+def test_the_template_names_every_field_and_every_default() -> None:
+    commented = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
+    document = tomllib.loads(commented)
+    study = {field.name: field for field in msgspec.structs.fields(config.StudyTable)}
+    assert document["study"].keys() == study.keys()
+    assert document["objective"].keys() == {"python", "command", "shell"}
+    for name in ("store", "direction", "seed", "recipe", "workers", "lease"):
+        assert document["study"][name] == study[name].default
+
+
+def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
+    text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
+    found = load(write(tmp_path, re.sub(r"^python = .*$", "", text, flags=re.MULTILINE)))
+    assert (found.timeout, found.target) == (600.0, -9.0)
+    assert isinstance(found.source, Command)
+    assert not found.source.shell
+
+
+def test_a_study_by_hand_has_no_objective_and_says_so(tmp_path: Path) -> None:
+    found = read(tmp_path, objective="")
+    assert found.source is None
+    with pytest.raises(ConfigError, match=r"\[objective\]: wanted one to run; without it: bopp ask"):
+        found.objective()
