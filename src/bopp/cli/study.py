@@ -74,6 +74,7 @@ def run(
             config.timeout,
             config.target,
             f"bopp run {file}",
+            file.with_suffix(".log"),
         )
 
 
@@ -120,7 +121,8 @@ def worker(
         if config:
             budget, timeout = budget or config.budget, timeout or config.timeout
         again = f"bopp worker {study.url} {name!r}, with the same options"
-        _work(study, objective, budget, workers, timeout, config.target if config else None, again)
+        target = config.target if config else None
+        _work(study, objective, budget, workers, timeout, target, again, Path("bopp-worker.log"))
 
 
 def status(source: Source = STUDY, name: Name = None) -> None:
@@ -358,12 +360,16 @@ def _work(
     timeout: float | None,
     target: float | None,
     again: str,
+    log: Path,
 ) -> None:
+    from bopp.cli.live import Logged, live
     from bopp.drive import limits
-    from bopp.study.live import live
     from bopp.study.runner import work
 
     ends = limits(target, None, None)
+    if sys.stderr.isatty():
+        objective = Logged(objective, log)
+        say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, budget) as show:
             work(study, objective, budget, workers or 1, timeout or RUNS_ON_ITS_OWN, None, ends, show)

@@ -24,20 +24,25 @@ def legible(text: str) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    """A legible text without line ends."""
+    return legible(" ".join(text.split()) if "\n" in text or "\r" in text else text)
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table: with colours and cells cut short on a terminal, otherwise columns of whole texts."""
-    cells = [[_line(cell) for cell in row] for row in rows]
+    cells = [[one_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Column, Table
         from rich.text import Text
 
-        table = Table(*(Column(Text(_line(column))) for column in columns), header_style="bold")
+        table = Table(*(Column(Text(one_line(column))) for column in columns), header_style="bold")
         for row in cells:
             table.add_row(*(Text(_short(cell)) for cell in row))
         Console().print(table)
         return
-    lines = [[_line(column) for column in columns], *cells]
+    lines = [[one_line(column) for column in columns], *cells]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
@@ -45,9 +50,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     """Names and what belongs to them, a line each."""
-    width = max((len(_line(name)) for name, _ in pairs), default=0)
+    width = max((len(one_line(name)) for name, _ in pairs), default=0)
     for name, text in pairs:
-        print(f"{_line(name).ljust(width)}  {_line(text)}".rstrip())
+        print(f"{one_line(name).ljust(width)}  {one_line(text)}".rstrip())
 
 
 @contextmanager
@@ -80,10 +85,6 @@ def progress(total: int) -> Iterator[Callable[[], None]]:
             spoke = now
 
     yield advance
-
-
-def _line(text: str) -> str:
-    return legible(text.replace("\r", "\n")).replace("\n", " | ")
 
 
 def _short(text: str) -> str:

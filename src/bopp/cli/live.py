@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from bopp.cli.terminal import one_line
 from bopp.errors import NoResultError
+from bopp.evaluation import Objective
 from bopp.progress import Meter, spent
 from bopp.result import Result
+from bopp.space import Params
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
@@ -32,8 +38,23 @@ def live(name: str, budget: int | None) -> Iterator[Meter]:
     from rich.live import Live
 
     # no refreshing thread: processes are forked while the table is up
-    with Live(console=Console(stderr=True), auto_refresh=False) as screen:
+    console = Console(stderr=True)
+    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as screen:
         yield Screen(name, budget, screen)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """An objective, in a process of its own, whose prints go to a file and not into a table on the screen."""
+
+    objective: Objective
+    path: Path
+
+    def __call__(self, params: Params) -> Any:
+        with self.path.open("ab") as file:
+            for stream in (1, 2):
+                os.dup2(file.fileno(), stream)
+        return self.objective(params)
 
 
 class Lines:
@@ -55,7 +76,7 @@ class Lines:
     def interrupted(self) -> None: ...
 
     def _say(self, text: str) -> None:
-        print(_line(text), file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 class Screen:
@@ -67,7 +88,7 @@ class Screen:
         self._screen = screen
         self._began = time.monotonic()
         self._ended_here = 0
-        self._latest: deque[str] = deque(maxlen=SHOWN)
+        self._latest: deque[tuple[str, str]] = deque(maxlen=SHOWN)
         self._result: Result | None = None
 
     def suggested(self, seconds: float) -> None:
@@ -79,11 +100,11 @@ class Screen:
     def told(self, trial: Trial, result: Result) -> None:
         self._ended_here += 1
         self._result = result
-        self._latest.append(f"{trial.number:>5}  {_outcome(trial)}")
+        self._latest.append((str(trial.number), _outcome(trial)))
         self.waiting()
 
     def dropped(self, reason: str) -> None:
-        self._latest.append(_line(reason))
+        self._latest.append(("", reason))
         self.waiting()
 
     def interrupted(self) -> None: ...
@@ -97,12 +118,14 @@ class Screen:
         done = spent(self._result) if self._result else 0
         facts = Table.grid(padding=(0, 2))
         for name, fact in self._facts(done):
-            facts.add_row(Text(name, style="dim"), Text(_line(fact)))
-        bar = [ProgressBar(self._budget, done, width=40)] if self._budget else []
-        latest = [Text(_line(line), no_wrap=True, overflow="ellipsis") for line in self._latest]
-        return Group(
-            Text(_line(self._name), style="bold"), *bar, facts, Text("trial  value", style="dim"), *latest
-        )
+            facts.add_row(Text(name, style="dim"), Text(one_line(fact)))
+        if self._budget:
+            facts.add_row("", ProgressBar(self._budget, done, width=40))
+        latest = Table.grid(padding=(0, 2))
+        latest.add_row(Text("trial", style="dim"), Text("value", style="dim"))
+        for number, outcome in self._latest:
+            latest.add_row(number, Text(one_line(outcome), no_wrap=True, overflow="ellipsis"))
+        return Group(Text(one_line(self._name), style="bold"), facts, Text(), latest)
 
     def _facts(self, done: int) -> Iterator[tuple[str, str]]:
         yield "trials", f"{done} of {self._budget}" if self._budget else str(done)
@@ -131,9 +154,3 @@ def _best(result: Result, params: bool = False) -> str:
         for name, value in best.params.items()
     )
     return f"{best.value:.6g} at {at}" if params else f"best {best.value:.6g} in trial {best.number}"
-
-
-def _line(text: str) -> str:
-    """A text as one line that does nothing to a terminal but appear."""
-    flat = " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in flat)
