@@ -1,5 +1,6 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
+# make bench-store   what a store costs
 # make reproduction  the paper's experiment, its table and its figures
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BENCH = .venv-bench/bin
 # small matrices: more threads are slower
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint format bench-speed bench-regret-small reproduction pictures clean
+.PHONY: run test test-slow lint format bench-speed bench-regret-small bench-store reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -37,6 +38,9 @@ bench-speed: .venv-bench/ready
 bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+
+bench-store: .venv/test
+	$(RUN)/python benchmarks/store.py --out docs/store.md
 
 # the paper's experiment, about an hour and a half on two cores; stopped, it goes on where it was
 reproduction: .venv/test

@@ -12,7 +12,7 @@ def blocks(document: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/guide.md", "docs/studies.md"])
 def test_the_code_of_a_document_runs(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

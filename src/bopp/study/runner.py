@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bopp.drive import Limits, drive
-from bopp.errors import NoResultError, RecipeError
+from bopp.errors import NoResultError, RecipeError, StoreError
 from bopp.evaluation import Objective, evaluator
 from bopp.progress import Meter
 from bopp.trial import Trial
@@ -50,8 +51,9 @@ def work(
                     return
                 time.sleep(LOOK)  # a trial of somebody who falls silent comes here
     finally:
-        for trial in asked:
-            study.release(trial)
+        with suppress(StoreError):  # then their leases run out
+            for trial in asked:
+                study.release(trial)
 
 
 def _reached(study: Study, limits: Limits) -> bool:

@@ -243,8 +243,15 @@ def _sqlite(path: Path | str) -> sa.Engine:
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
+    # a server that vanished is noticed within a minute, not after the hours that TCP would wait
+    watchful = {
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+    }
     try:
-        return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_size=2)
+        return sa.create_engine(url, connect_args=watchful, pool_size=2)
     except ImportError as error:
         raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
 

@@ -12,7 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from bopp.drive import Callback, limits
-from bopp.errors import LateTell, RecipeError, TellError
+from bopp.errors import LateTell, RecipeError, StoreError, TellError
 from bopp.evaluation import Objective
 from bopp.progress import meter
 from bopp.result import Result
@@ -330,6 +330,9 @@ class Study:
         except LateTell:
             self._held.pop(number, None)
             raise
+        except StoreError as lost:
+            outcome = repr(value) if math.isfinite(value) else f"a failure, {error or value}"
+            raise StoreError(f"{lost} (trial {number} still has to be told {outcome})") from lost
         self._held.pop(number, None)
         return told
 
