@@ -27,6 +27,29 @@ LONGEST_TEXT = 10_000  # characters of an error or a note
 
 FIELDS = [trials.c[field.name] for field in fields(Trial)]
 
+# statements that every ask and tell needs, built once
+MY, SINCE = sa.bindparam("my", type_=sa.Integer), sa.bindparam("since", type_=sa.BigInteger)
+TICKET = sa.bindparam("my_ticket", type_=sa.Text)
+LOCK = studies.update().where(studies.c.id == MY).values(revision=studies.c.revision + 1)
+REVISION = sa.select(studies.c.revision).where(studies.c.id == MY)
+CHANGED = (
+    sa.select(*FIELDS, trials.c.revision)
+    .where(trials.c.study == MY, trials.c.revision > SINCE)
+    .order_by(trials.c.number)
+)
+CLAIMED = sa.select(*FIELDS).where(trials.c.ticket == TICKET)
+RUNNING = (
+    sa.select(trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
+    .where(trials.c.study == MY, trials.c.state == "asked", trials.c.lease.is_not(None))
+    .order_by(trials.c.number)
+)
+WAITING = (
+    sa.select(queue.c.ticket, queue.c.params)
+    .where(queue.c.study == MY, queue.c.popped.is_(False))
+    .order_by(queue.c.place)
+)
+FIRST = WAITING.limit(1)
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -50,10 +73,8 @@ class Ledger:
 
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
-        changed = sa.select(*FIELDS, trials.c.revision).where(
-            trials.c.study == self._id, trials.c.revision > self._revision
-        )
-        for row in connection.execute(changed.order_by(trials.c.number)).mappings():
+        changed = connection.execute(CHANGED, {"my": self._id, "since": self._revision})
+        for row in changed.mappings():
             trial = self._read(row)
             if trial.number > len(self._trials):
                 raise StudyError(f"trial {len(self._trials)} is missing: the store is damaged")
@@ -69,32 +90,22 @@ class Ledger:
 
     def lock(self, connection: sa.Connection) -> int:
         """The revision of the change to come; others who want to change something wait for its end."""
-        mine = studies.c.id == self._id
-        connection.execute(studies.update().where(mine).values(revision=studies.c.revision + 1))
-        revision = connection.execute(sa.select(studies.c.revision).where(mine)).scalar()
+        connection.execute(LOCK, {"my": self._id})
+        revision = connection.execute(REVISION, {"my": self._id}).scalar()
         if revision is None:
             raise StudyError("the study is no longer in its store")
         return int(revision)
 
-    def find(self, connection: sa.Connection, number: int) -> tuple[Trial, str]:
-        """A trial as it is now, and the ticket that holds it."""
-        row = connection.execute(
-            sa.select(*FIELDS, trials.c.ticket).where(trials.c.study == self._id, trials.c.number == number)
-        ).mappings()
-        found = row.one()
-        return self._read(found), found["ticket"]
-
     def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:
         """The trial that a ticket holds."""
-        rows = connection.execute(sa.select(*FIELDS).where(trials.c.ticket == ticket)).mappings()
-        row = rows.first()
+        row = connection.execute(CLAIMED, {"my_ticket": ticket}).mappings().first()
         return None if row is None else self._read(row)
 
     def add(self, connection: sa.Connection, trial: Trial, revision: int, claim: Claim) -> None:
         """A further trial."""
         held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
         row = {"study": self._id, "revision": revision, **self._written(trial), **held}
-        connection.execute(trials.insert().values(row))
+        connection.execute(trials.insert(), row)
 
     def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
         """A trial in the place of the one with its number."""
@@ -104,10 +115,7 @@ class Ledger:
 
     def leases(self, connection: sa.Connection) -> list[Lease]:
         """The trials that are under way, and would go to another if their worker fell silent."""
-        columns = (trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
-        running = (trials.c.study == self._id) & (trials.c.state == "asked") & trials.c.lease.is_not(None)
-        rows = connection.execute(sa.select(*columns).where(running).order_by(trials.c.number))
-        return [Lease(*row) for row in rows]
+        return [Lease(*row) for row in connection.execute(RUNNING, {"my": self._id})]
 
     def take_over(
         self, connection: sa.Connection, lease: Lease, revision: int, claim: Claim, worker: str
@@ -128,10 +136,9 @@ class Ledger:
         mine = (trials.c.ticket == ticket) & (trials.c.state == "asked")
         connection.execute(trials.update().where(mine).values(lease=0.0, lease_until=0.0))
 
-    def queued(self, connection: sa.Connection, most: int | None = None) -> list[tuple[str, Params]]:
-        """The tickets and params that wait to be asked for, first come first."""
-        waiting = sa.select(queue).where(queue.c.study == self._id, queue.c.popped.is_(False))
-        rows = connection.execute(waiting.order_by(queue.c.place).limit(most))
+    def queued(self, connection: sa.Connection, first: bool = False) -> list[tuple[str, Params]]:
+        """The tickets and params that wait to be asked for, first come first; or the first one alone."""
+        rows = connection.execute(FIRST if first else WAITING, {"my": self._id})
         return [(row.ticket, self._params(row.params)) for row in rows]
 
     def push(self, connection: sa.Connection, ticket: str, params: Params) -> None:
@@ -152,7 +159,7 @@ class Ledger:
     def _params(self, text: str) -> Params:
         try:
             return read_params(self._space, json.loads(text))
-        except UNREADABLE as error:
+        except (*UNREADABLE, BoppError) as error:
             raise StudyError(f"queued params cannot be read: {text[:200]!r}: {error}") from error
 
     def _written(self, trial: Trial) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def new_ticket() -> str:
 def storable(text: str) -> str:
     """A text as every database takes it: no NUL, nothing that is not Unicode, not too long."""
     clean = text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")
-    return clean if len(clean) <= LONGEST_TEXT else f"{clean[:LONGEST_TEXT]} ... and {len(clean)} characters"
+    return clean if len(clean) <= LONGEST_TEXT else f"{clean[:LONGEST_TEXT]}... ({len(clean)} characters)"
 
 
 def _written_time(time: datetime | None) -> str | None:

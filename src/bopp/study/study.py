@@ -193,7 +193,7 @@ class Study:
         """Keep a note with a trial, in place of the one before."""
         if not isinstance(text, str):
             raise TellError(f"wanted a text as note, got {text!r}")
-        return self._change(trial, lambda known, *_: replace(known, notes=text))
+        return self._change(trial, lambda known, _: replace(known, notes=text))
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial of ours: whoever asks next gets it."""
@@ -271,7 +271,7 @@ class Study:
             known, leases = self._ledger.trials(connection), self._ledger.leases(connection)
             others = [lease for lease in leases if lease.ticket not in self._held.values()]
             over = self._watch.over(others, self._store.now(connection))
-            return known, over, self._ledger.queued(connection, 1)
+            return known, over, self._ledger.queued(connection, first=True)
 
         known, over, queued = self._store.read(look)
         if over:
@@ -312,14 +312,14 @@ class Study:
         number = self._number(trial)
         ticket = self._held.get(number)
 
-        def tell(known: Trial, holder: str, now: Moment) -> Trial:
-            lost = ticket is not None and ticket != holder
+        def tell(known: Trial, connection: sa.Connection) -> Trial:
+            lost = ticket is not None and self._ledger.claimed(connection, ticket) is None
             if lost and known.state == "asked" and not math.isfinite(value):
                 raise LateTell(
                     f"trial {number} went to {known.worker} meanwhile; the failure here is dropped"
                 )
             try:
-                return settled(known, value, now.utc, error)
+                return settled(known, value, self._store.now(connection).utc, error)
             except TellError as refused:
                 if lost:
                     raise LateTell(f"{refused}: it went to {known.worker} meanwhile") from None
@@ -336,20 +336,19 @@ class Study:
         self._held.pop(number, None)
         return told
 
-    def _change(self, trial: Trial | int, change: Callable[[Trial, str, Moment], Trial]) -> Trial:
+    def _change(self, trial: Trial | int, change: Callable[[Trial, sa.Connection], Trial]) -> Trial:
         number = self._number(trial)
 
         def work(connection: sa.Connection) -> Trial:
-            revision, now = self._ledger.lock(connection), self._store.now(connection)
+            revision = self._ledger.lock(connection)
             known = self._ledger.trials(connection)
             if not 0 <= number < len(known) or (
                 isinstance(trial, Trial) and known[number].params != trial.params
             ):
                 what = f" with params {trial.params}" if isinstance(trial, Trial) else ""
                 raise TellError(f"trial {number}{what} was not asked for in {self!r}")
-            current, holder = self._ledger.find(connection, number)
-            changed = change(current, holder, now)
-            if changed != current:
+            changed = change(known[number], connection)
+            if changed != known[number]:
                 self._ledger.change(connection, changed, revision)
             return changed
 
