@@ -12,8 +12,9 @@ from matplotlib.colors import to_rgb
 from bopp import Choice, Float, Int, Optimizer, Result
 from bopp.errors import BoppError, MissingExtra, NoResultError, SpaceError
 from bopp.importance import importance
+from bopp.parallel import parallel
 from bopp.parameter import Parameter
-from bopp.plot import LINE, OPTIONS, convergence, importances, parallel, slices
+from bopp.plot import LINE, OPTIONS, convergence, importances, slices
 from bopp.trial import Direction
 
 PICTURES: list[Callable[..., Any]] = [convergence, slices, importances, parallel]

@@ -92,7 +92,7 @@ class Result:
 
     def plot_parallel(self, path: str | PathLike[str] | None = None) -> Figure:
         """Every trial as a line across one axis for each parameter."""
-        from bopp.plot import parallel
+        from bopp.parallel import parallel
 
         return parallel(self, path)
 

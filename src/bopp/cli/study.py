@@ -293,13 +293,13 @@ def plot(
     out: Annotated[Path, typer.Option(help="A folder for the pictures.")] = Path("pictures"),
 ) -> None:
     """Draw a study: convergence, slices, parallel coordinates, importance; as PNG and SVG."""
-    from bopp import plot
+    from bopp import parallel, plot
 
     result = _study(source, name).result
     draw: dict[Picture, Any] = {
         "convergence": plot.convergence,
         "slices": plot.slices,
-        "parallel": plot.parallel,
+        "parallel": parallel.parallel,
         "importance": plot.importances,
     }
     try:
