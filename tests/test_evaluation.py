@@ -3,9 +3,10 @@ import math
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,41 @@ def test_bad_arguments_are_named(objective: Any, workers: Any, timeout: Any, wor
     with pytest.raises(RecipeError) as caught:
         evaluator(objective, workers, timeout)
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+KILLED = """
+import os, sys, time
+import bopp
+
+def sleep(params):
+    open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+    time.sleep(60)
+
+bopp.minimize(sleep, {"x": bopp.Float(0, 1)}, budget=4, workers=2, progress=False)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_evaluations_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    finally:
+        parent.kill()
+        parent.wait()
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    wait_until(lambda: not any(map(alive, pids)))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -9,11 +9,13 @@ evaluation.running              how many are under way
 
 from __future__ import annotations
 
+import ctypes
 import math
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable
 from concurrent import futures
@@ -31,6 +33,8 @@ from bopp.space import Params
 from bopp.trial import Trial, number_of
 
 PULSE = 0.5  # seconds between looks for a process that died in silence: its children may hold its pipe open
+
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 Objective = Callable[[Params], Any]
 Ended = tuple[Trial, float, str | None]
@@ -220,7 +224,14 @@ def _child(question: Connection, objective: Objective, params: Params) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its children
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)  # a group of its own, so that what the objective starts can be ended with it
+    end_with_parent()
     question.send(evaluate(objective, params))
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, even if that was killed (on Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end(run: _Run) -> None:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bopp.errors import ConfigError
+from bopp.evaluation import end_with_parent
 from bopp.space import Params
 from bopp.trial import number_of
 
@@ -181,8 +182,14 @@ def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
     """The ends of both outputs, which go to files so that they may be of any length, and the exit code."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
-            nothing = subprocess.DEVNULL
-            ended = subprocess.run(words, cwd=folder, stdin=nothing, stdout=out, stderr=err)  # noqa: S603
+            ended = subprocess.run(  # noqa: S603
+                words,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                preexec_fn=end_with_parent,
+            )
         except (OSError, ValueError) as error:  # ValueError: a NUL, or what this system cannot write
             reason = getattr(error, "strerror", None) or error
             raise RuntimeError(
