@@ -92,9 +92,11 @@ def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
 
 
 def create(connection: sa.Connection, name: str, definition: Mapping[str, Any], at: str) -> sa.RowMapping:
-    """A further row, with what defines a study as plain values."""
+    """A further row, with what defines a study as plain values; in a transaction that is alone."""
     texts = {field: json.dumps(value, allow_nan=False) for field, value in definition.items()}
-    connection.execute(schema.studies.insert().values(name=name, created_at=at, revision=0, **texts))
+    last = connection.execute(sa.select(sa.func.max(schema.studies.c.id))).scalar() or 0
+    row_of = {"id": last + 1, "name": name, "created_at": at, "revision": 0, **texts}
+    connection.execute(schema.studies.insert(), row_of)
     row = find(connection, name)
     if row is None:
         raise StudyError(f"the study {name!r} was not kept")

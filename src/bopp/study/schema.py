@@ -6,72 +6,78 @@ has been released; a change of the tables is a further step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import sqlalchemy as sa
 
 from bopp.errors import StudyError
 
-tables = sa.MetaData()
 
-schema = sa.Table("bopp_schema", tables, sa.Column("version", sa.Integer, nullable=False))
+def _table(name: str, /, **columns: type[sa.types.TypeEngine[Any]]) -> sa.TableClause:
+    return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
 
-studies = sa.Table(
+
+schema = _table("bopp_schema", version=sa.Integer)
+
+studies = _table(
     "bopp_studies",
-    tables,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("space", sa.Text, nullable=False),
-    sa.Column("direction", sa.Text, nullable=False),
-    sa.Column("seed", sa.Text, nullable=False),  # as text: it may be larger than any integer of a database
-    sa.Column("recipe", sa.Text, nullable=False),
-    sa.Column("created_at", sa.Text, nullable=False),
-    sa.Column("revision", sa.BigInteger, nullable=False),  # grows with every change of a trial
+    id=sa.Integer,
+    name=sa.Text,
+    space=sa.Text,  # JSON, as are direction, seed, recipe, and the params below
+    direction=sa.Text,
+    seed=sa.Text,
+    recipe=sa.Text,
+    created_at=sa.Text,
+    revision=sa.BigInteger,  # grows with every change of a trial
 )
 
-trials = sa.Table(
+trials = _table(
     "bopp_trials",
-    tables,
-    sa.Column("study", sa.Integer, sa.ForeignKey("bopp_studies.id"), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("params", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),
-    sa.Column("value", sa.Double),
-    sa.Column("error", sa.Text),
-    sa.Column("origin", sa.Text, nullable=False),
-    sa.Column("asked_at", sa.Text),
-    sa.Column("told_at", sa.Text),
-    sa.Column("worker", sa.Text),
-    sa.Column("notes", sa.Text),
-    sa.Column("ticket", sa.Text, nullable=False, unique=True),  # of the ask that holds the trial
-    sa.Column("lease", sa.Double),  # seconds; none: held until it is told
-    sa.Column("lease_until", sa.Double),  # by the clock of the store
-    sa.Column("revision", sa.BigInteger, nullable=False),
+    study=sa.Integer,
+    number=sa.Integer,
+    params=sa.Text,
+    state=sa.Text,
+    value=sa.Double,
+    error=sa.Text,
+    origin=sa.Text,
+    asked_at=sa.Text,
+    told_at=sa.Text,
+    worker=sa.Text,
+    notes=sa.Text,
+    ticket=sa.Text,  # of the ask that holds the trial
+    lease=sa.Double,  # seconds; none: held until it is told
+    lease_until=sa.Double,  # by the clock of the store
+    revision=sa.BigInteger,  # of the study, when the trial last changed
 )
 
-queue = sa.Table(
+queue = _table(
     "bopp_queue",
-    tables,
-    sa.Column("ticket", sa.Text, primary_key=True),
-    sa.Column("study", sa.Integer, sa.ForeignKey("bopp_studies.id"), nullable=False),
-    sa.Column("place", sa.BigInteger, nullable=False),
-    sa.Column("params", sa.Text, nullable=False),
-    sa.Column("popped", sa.Boolean, nullable=False),  # and kept: a repeated enqueue must find it
+    ticket=sa.Text,
+    study=sa.Integer,
+    place=sa.BigInteger,
+    params=sa.Text,
+    popped=sa.Boolean,  # and kept: a repeated enqueue must find it
 )
 
-Step = Callable[[sa.Connection], None]
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE bopp_schema (version INTEGER NOT NULL)",
+        "INSERT INTO bopp_schema VALUES (0)",
+        """CREATE TABLE bopp_studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL,
+            direction TEXT NOT NULL, seed TEXT NOT NULL, recipe TEXT NOT NULL, created_at TEXT NOT NULL,
+            revision BIGINT NOT NULL)""",
+        """CREATE TABLE bopp_trials (study INTEGER NOT NULL REFERENCES bopp_studies, number INTEGER NOT NULL,
+            params TEXT NOT NULL, state TEXT NOT NULL, value DOUBLE PRECISION, error TEXT,
+            origin TEXT NOT NULL, asked_at TEXT, told_at TEXT, worker TEXT, notes TEXT,
+            ticket TEXT NOT NULL UNIQUE, lease DOUBLE PRECISION, lease_until DOUBLE PRECISION,
+            revision BIGINT NOT NULL, PRIMARY KEY (study, number))""",
+        """CREATE TABLE bopp_queue (ticket TEXT PRIMARY KEY, study INTEGER NOT NULL REFERENCES bopp_studies,
+            place BIGINT NOT NULL, params TEXT NOT NULL, popped BOOLEAN NOT NULL)""",
+    ),
+    ("CREATE INDEX bopp_trials_revision ON bopp_trials (study, revision)",),
+)
+"""In words that SQLite and PostgreSQL both understand."""
 
-
-def _first_tables(connection: sa.Connection) -> None:
-    tables.create_all(connection)
-    connection.execute(schema.insert().values(version=0))
-
-
-def _find_changes_quickly(connection: sa.Connection) -> None:
-    sa.Index("bopp_trials_revision", trials.c.study, trials.c.revision).create(connection, checkfirst=True)
-
-
-STEPS: tuple[Step, ...] = (_first_tables, _find_changes_quickly)
 VERSION = len(STEPS)
 
 
@@ -92,5 +98,6 @@ def version_of(connection: sa.Connection) -> int:
 def migrate(connection: sa.Connection) -> None:
     """Take the steps that a database lacks."""
     for step in STEPS[version_of(connection) :]:
-        step(connection)
+        for statement in step:
+            connection.exec_driver_sql(statement)
     connection.execute(schema.update().values(version=VERSION))
