@@ -17,8 +17,8 @@ from commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [
-    *("init", "run", "worker", "status", "best", "trials", "ask", "tell", "observe", "enqueue"),
-    *("export", "plot", "import", "paper"),
+    *("init", "run", "worker", "status", "best", "trials", "plot", "export", "import"),
+    *("ask", "tell", "observe", "enqueue", "paper"),
 ]
 TINY = Setting(iterations=2)
 

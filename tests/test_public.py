@@ -47,6 +47,7 @@ ERRORS = [
     "StudyError",
     "StoreError",
     "ConfigError",
+    "CommandError",
     "PaperError",
     "NoResultError",
     "MissingExtra",

@@ -234,9 +234,7 @@ ANYWHERE = [
 
 
 @pytest.mark.parametrize("template", ANYWHERE)
-@pytest.mark.parametrize(
-    "value", ["$(touch hacked)", "`touch hacked`", "; touch hacked", "';touch hacked;'"]
-)
+@pytest.mark.parametrize("value", ["$(touch hacked)", "`touch hacked`", "; touch hacked", "';touch hacked;'"])
 def test_a_shell_never_runs_a_value(template: str, value: str, tmp_path: Path) -> None:
     with suppress(RuntimeError, ConfigError):  # no number in the output, as it should be
         Command(template, True, tmp_path)({"x": value})

@@ -8,6 +8,7 @@ BoppError
 ├── StudyError      a study cannot be created, opened or changed as asked
 ├── StoreError      the database of a study cannot be reached, read or written
 ├── ConfigError     a study file or a command is wrong; the message names the field
+├── CommandError    a command ended without a value
 ├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   the best trial was asked for, and none has finished
 └── MissingExtra    an optional package is not installed; the message names the extra
@@ -44,6 +45,10 @@ class StoreError(BoppError, OSError):
 
 class ConfigError(BoppError, ValueError):
     """A study file or a command is wrong."""
+
+
+class CommandError(BoppError, RuntimeError):
+    """A command, as an objective, ended without a value."""
 
 
 class PaperError(BoppError, ValueError):

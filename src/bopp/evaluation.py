@@ -28,7 +28,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from bopp.errors import RecipeError, TellError
+from bopp.errors import CommandError, RecipeError, TellError
 from bopp.space import Params
 from bopp.trial import Trial, number_of
 
@@ -80,6 +80,8 @@ def evaluate(objective: Objective, params: Params) -> tuple[float, str | None]:
         raise
     except TellError as error:
         return math.nan, f"objective: {error}"
+    except CommandError as error:
+        return math.nan, str(error)
     except BaseException as error:  # whatever else the user's code raises is a failed trial
         return math.nan, _described(error)
 

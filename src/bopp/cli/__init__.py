@@ -11,14 +11,16 @@ Exit codes
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
 
-from bopp.cli import study
+from bopp.cli import by_hand, looking, running
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say
 from bopp.errors import BoppError, NoResultError, StoreError
@@ -31,7 +33,15 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-study.add_to(app)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(running.init, running.run, running.worker),
+    *(looking.status, looking.best, looking.trials, looking.plot, looking.export, looking.import_),
+    *(by_hand.ask, by_hand.tell, by_hand.observe, by_hand.enqueue),
+)
+for command in COMMANDS:
+    values = command.__module__ == by_hand.__name__  # -0.5 is one, not an option
+    name = command.__name__.rstrip("_")
+    app.command(name, context_settings={"ignore_unknown_options": values})(command)
 app.add_typer(paper, name="paper")
 
 
@@ -45,9 +55,9 @@ def main() -> NoReturn:
     words = sys.argv[1:]
     debug = "--debug" in words
     wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
-    signal.signal(signal.SIGTERM, _interrupt)
+    _prepare()
     try:
-        sys.exit(app([word for word in words if word != "--debug"], standalone_mode=False))
+        sys.exit(app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has seen enough
@@ -57,6 +67,17 @@ def main() -> NoReturn:
         if debug:
             raise
         sys.exit(_explained(error, wrong_usage))
+
+
+def _prepare() -> None:
+    """End as by Ctrl-C when asked to, or when the terminal is closed; and print nowhere rather than fail."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _interrupt)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
 
 
 def _interrupt(*_: Any) -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
 LONGEST_CELL = 60  # characters of a value, in a table on a terminal
@@ -27,6 +28,11 @@ def legible(text: str) -> str:
 def one_line(text: str) -> str:
     """A legible text without line ends."""
     return legible(" ".join(text.split()) if "\n" in text or "\r" in text else text)
+
+
+def shown_value(value: Any) -> str:
+    """The value of a parameter: a text as it is, anything else as Python writes it."""
+    return legible(value if isinstance(value, str) else repr(value))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bopp.errors import ConfigError
+from bopp.errors import CommandError, ConfigError
 from bopp.evaluation import end_with_parent
 from bopp.space import Params
 from bopp.trial import number_of
@@ -61,7 +61,7 @@ class Command:
         self.check(params)
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:
-            raise RuntimeError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
+            raise CommandError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
         return value_in(out)
 
     def check(self, names: Iterable[str]) -> None:
@@ -112,10 +112,10 @@ def value_in(output: str) -> float:
         for found in deque(NUMBER.finditer(line), maxlen=1):
             glued = re.search(r"\w:\Z", line[: found.start()]) and found[0].isdecimal()
             if found["more"] or glued:
-                raise RuntimeError(f'wanted one number alone, or {{"value": ...}}, got {_legible(line)!r}')
+                raise CommandError(f'wanted one number alone, or {{"value": ...}}, got {_legible(line)!r}')
             return float(found[0])
     last = f"its last line is {_legible(lines[-1])!r}" if lines else "it printed nothing"
-    raise RuntimeError(f"no number in the output of the command: {last}")
+    raise CommandError(f"no number in the output of the command: {last}")
 
 
 def _answer(line: str) -> dict[str, Any] | None:
@@ -131,9 +131,9 @@ def _answer(line: str) -> dict[str, Any] | None:
 def _value(answer: Mapping[str, Any]) -> float:
     value = answer["value"]
     if value is None:
-        raise RuntimeError(_legible(str(answer.get("error") or "")) or "the command gave null as value")
+        raise CommandError(_legible(str(answer.get("error") or "")) or "the command gave null as value")
     if type(value) not in (int, float):
-        raise RuntimeError(f'wanted a number or null as "value", got {_legible(json.dumps(value))}')
+        raise CommandError(f'wanted a number or null as "value", got {_legible(json.dumps(value))}')
     return number_of(value)
 
 
@@ -192,7 +192,7 @@ def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL, or what this system cannot write
             reason = getattr(error, "strerror", None) or error
-            raise RuntimeError(
+            raise CommandError(
                 f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}"
             ) from None
         return _end_of(out), _end_of(err), ended.returncode

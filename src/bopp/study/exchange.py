@@ -29,7 +29,7 @@ FORMAT = 1
 def exported(study: Study) -> bytes:
     """The study as text."""
     lines = "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in _rows(study)).encode()
-    return lines + b'{"sha256": "%s"}\n' % _checksum(lines)
+    return lines + _last_line(lines) + b"\n"
 
 
 def imported(url: str, content: bytes, name: str | None = None) -> str:
@@ -40,9 +40,9 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     head, trials = _read(content)
     name = opening.checked_name(head["study"] if name is None else name)
     definition = {field: head[field] for field in ("space", "direction", "seed", "recipe")}
-    store = Store(url)
     created_at = datetime.now(UTC).isoformat()
-    store.write(partial(_add, name, definition, trials, created_at), alone=True)
+    with Store(url) as store:
+        store.write(partial(_add, name, definition, trials, created_at), alone=True)
     return name
 
 
@@ -65,12 +65,16 @@ def _read(content: bytes) -> tuple[dict[str, Any], list[Trial]]:
     """The first line and the trials of an export that is whole, and nobody's work but ours."""
     body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
     body += b"\n"
+    if not content.startswith(b'{"bopp": '):
+        raise StudyError(f"wanted what bopp export wrote, got {content[:40]!r}")
+    if last != _last_line(body):
+        raise StudyError("the export is cut off or was changed: its checksum does not fit")
     try:
         head, *rows = [json.loads(line) for line in body.splitlines()]
         if head["bopp"] != FORMAT:
             raise StudyError(f"wanted an export of format {FORMAT}, got {head['bopp']!r}: use a newer bopp")
-        if json.loads(last) != {"sha256": _checksum(body).decode()} or len(rows) != head["trials"]:
-            raise StudyError("the export is cut off or was changed: its checksum does not fit")
+        if head["trials"] != len(rows):
+            raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
         space = read_space(head["space"])
         one_of(get_args(Direction), head["direction"])
         if not has_parts_of_yours(head["recipe"]):
@@ -99,5 +103,5 @@ def _add(
         ledger.add(connection, trial, ledger.lock(connection), Claim(new_ticket(), free, free))
 
 
-def _checksum(lines: bytes) -> bytes:
-    return hashlib.sha256(lines).hexdigest().encode()
+def _last_line(lines: bytes) -> bytes:
+    return b'{"sha256": "%s"}' % hashlib.sha256(lines).hexdigest().encode()

@@ -28,7 +28,7 @@ class Lease:
 
     number: int
     ticket: str
-    worker: str
+    worker: str | None
     seconds: float
     until: float
 

@@ -54,7 +54,7 @@ def open_study(
     row = store.read(lambda connection: find(connection, name))
     if row is None:
         if space is None:
-            there = ", ".join(map(repr, names(store))) or "none"
+            there = ", ".join(map(repr, store.read(_names))) or "none"
             raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. A new one wants a space")
         row = store.write(lambda connection: _created(connection, name, wanted), alone=True)
     for field, mine in wanted.items():
@@ -65,10 +65,15 @@ def open_study(
     return Study(store, definition, recipe, lease)
 
 
-def names(store: Store) -> list[str]:
-    """The studies of a store, in the order in which they were created."""
+def names(url: str) -> list[str]:
+    """The studies of a store that is there, in the order in which they were created."""
+    with Store(url, create=False) as store:
+        return store.read(_names)
+
+
+def _names(connection: sa.Connection) -> list[str]:
     ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.id)
-    return list(store.read(lambda connection: connection.execute(ordered).scalars().all()))
+    return list(connection.execute(ordered).scalars())
 
 
 def checked_name(name: Any) -> str:

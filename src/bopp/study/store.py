@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -74,11 +74,14 @@ class Store:
         self._turn = threading.Lock()
         if isinstance(self.path, Path):
             self._find_file(self.path, create)
-        if self.read(schema.version_of) < schema.VERSION:
+        version = self.read(schema.version_of)
+        if version == 0 and not create:
+            raise StudyError(f"{self!r} has no studies")
+        if version < schema.VERSION:
             self.write(schema.migrate, alone=True)
 
     def __repr__(self) -> str:
-        return self.url.render_as_string(hide_password=True)
+        return self.url.render_as_string()
 
     def read(self, work: Work[T]) -> T:
         """What `work` finds in a transaction that only reads."""
@@ -115,6 +118,12 @@ class Store:
         finally:
             if held:
                 self._turn.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Give back connections."""
@@ -197,6 +206,11 @@ def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
         os.close(file)
 
 
+def shown(url: str) -> str:
+    """A URL without its password."""
+    return _understood(url)[0].render_as_string()
+
+
 def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
     """The URL, and the file that it names, ":memory:", or None for a server."""
     try:
@@ -204,14 +218,14 @@ def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
     except (exc.ArgumentError, TypeError, ValueError) as error:
         if isinstance(url, str | os.PathLike) and re.search(r"\.\w+$", str(url)):
             raise StudyError(f"{WANTED}, got {url!r}: did you mean 'sqlite:///{url}'?") from error
-        raise StudyError(f"{WANTED}, got {url!r}") from error
+        raise StudyError(f"{WANTED}, got {re.sub('//.*@', '//***@', str(url))!r}") from error
     kind = parsed.get_backend_name()
     if kind == "sqlite" and not parsed.host and not parsed.query:
         memory = parsed.database in (None, "", ":memory:")
         return parsed, ":memory:" if memory else Path(parsed.database or "").absolute()
     if kind == "postgresql" and parsed.drivername in ("postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg"), None
-    raise StudyError(f"{WANTED}, got {parsed.render_as_string(hide_password=True)!r}")
+    raise StudyError(f"{WANTED}, got {parsed.render_as_string()!r}")
 
 
 def _file(path: Path, mode: str) -> str:

@@ -14,9 +14,9 @@ def name() -> str:
     return f"{socket.gethostname()}/{os.getpid()}/{_birth(os.getpid()) or 'unknown'}"
 
 
-def is_dead(worker: str) -> bool:
+def is_dead(worker: str | None) -> bool:
     """Whether a process of this machine has ended; of other machines only their leases can tell."""
-    pid, _, birth = worker.partition("/")[2].rpartition("/")
+    pid, _, birth = (worker or "").partition("/")[2].rpartition("/")
     here = _machine() is not None and birth.startswith(f"{_machine()}-")
     return here and pid.isdecimal() and _birth(int(pid)) != birth
 

@@ -1,0 +1,175 @@
+"""Looking: how far a study is, its trials and pictures; and taking it elsewhere."""
+
+from __future__ import annotations
+
+import csv as tables
+import json as texts
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bopp.cli.source import STUDY, Json, Name, Source, existing, record
+from bopp.cli.terminal import print_pairs, print_table, say, shown_value
+from bopp.errors import ConfigError, NoResultError, StoreError, StudyError
+
+if TYPE_CHECKING:
+    from bopp import Study, Trial
+
+Picture = Literal["convergence", "slices", "parallel", "importance"]
+SUMMARY = ["study", "done", "failed", "asked", "best"]
+
+
+def status(source: Source = STUDY, name: Name = None) -> None:
+    """Tell how far a study is, or which studies a store has."""
+    from bopp.study.opening import names
+
+    if name is None and "://" in source and len(there := names(source)) != 1:
+        rows = [_summary(existing(source, one)) for one in there]
+        print_table(SUMMARY, rows)
+        return
+    study = existing(source, name)
+    summary = dict(zip(SUMMARY, _summary(study), strict=True))
+    times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
+    more = {
+        "store": study.url,
+        "direction": study.direction,
+        "parameters": ", ".join(study.space.parameters),
+        "queued": str(len(study.queued)),
+        "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),
+        "last change": max(times).isoformat(" ", "seconds") if times else "",
+    }
+    print_pairs(list({**summary, **more}.items()))
+
+
+def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
+    """Print the best trial."""
+    study = existing(source, name)
+    trial = study.best
+    if json:
+        print(texts.dumps(record(study, trial), indent=1))
+        return
+    params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
+    print_pairs([("value", shown_value(trial.value)), ("trial", str(trial.number)), ("params", ""), *params])
+
+
+def trials(
+    source: Source = STUDY,
+    name: Name = None,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="For spreadsheets.")] = False,
+) -> None:
+    """Print every trial."""
+    study = existing(source, name)
+    if json and csv:
+        raise ConfigError("wanted one of --json and --csv, got both")
+    if json:
+        print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
+    elif csv:
+        _print_csv(study)
+    else:
+        names = list(study.space.parameters)
+        rows = [
+            [
+                str(trial.number),
+                trial.state,
+                "" if trial.value is None else f"{trial.value:.6g}",
+                *(_brief(trial.params[name]) for name in names),
+                trial.error or trial.notes or "",
+            ]
+            for trial in study.trials
+        ]
+        print_table(["trial", "state", "value", *names, "remark"], rows)
+
+
+def export(
+    source: Source = STUDY,
+    name: Name = None,
+    out: Annotated[Path | None, typer.Option(help="A file, in place of the standard output.")] = None,
+) -> None:
+    """Write a study as JSON Lines, with a checksum at the end."""
+    from bopp.files import write_whole
+    from bopp.study.exchange import exported
+
+    content = exported(existing(source, name))
+    if out is None:
+        sys.stdout.write(content.decode())
+        return
+    try:
+        write_whole(out, content)
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {error.strerror}") from None
+    say(f"Wrote {out}")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="What bopp export wrote.")],
+    url: Annotated[str, typer.Argument(help="The URL of a store.")],
+    name: Annotated[str | None, typer.Argument(help="Another name for the study.")] = None,
+) -> None:
+    """Put an exported study into a store, if it is whole and unchanged."""
+    from bopp.study.exchange import imported
+    from bopp.study.store import shown
+
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
+    try:
+        kept = imported(url, content, name)
+    except StudyError as error:
+        raise StudyError(f"{file}: {error}") from None
+    say(f"Imported {kept!r} into {shown(url)}")
+
+
+def plot(
+    source: Source = STUDY,
+    name: Name = None,
+    kind: Annotated[Picture | None, typer.Option(help="One picture; all four without it.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder for the pictures.")] = Path("pictures"),
+) -> None:
+    """Draw a study: convergence, slices, parallel coordinates, importance; as PNG and SVG."""
+    from bopp import parallel, plot
+
+    result = existing(source, name).result
+    draw: dict[Picture, Any] = {
+        "convergence": plot.convergence,
+        "slices": plot.slices,
+        "parallel": parallel.parallel,
+        "importance": plot.importances,
+    }
+    try:
+        for word in [kind] if kind else draw:
+            for path in plot.save(draw[word](result), out, word):
+                print(path)
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {error.strerror}") from None
+
+
+def _summary(study: Study) -> list[str]:
+    states = [trial.state for trial in study.trials]
+    try:
+        found = f"{study.best.value:.6g} in trial {study.best.number}"
+    except NoResultError:
+        found = "none yet"
+    return [study.name, *(str(states.count(state)) for state in ("done", "failed", "asked")), found]
+
+
+def _who(trial: Trial) -> str:
+    return (trial.worker or "somebody").rpartition("/")[0]
+
+
+def _print_csv(study: Study) -> None:
+    fields = ["number", "state", "value", "error", "origin", "asked_at", "told_at", "worker", "notes"]
+    names = list(study.space.parameters)
+    writer = tables.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*fields[:3], *names, *fields[3:]])
+    for trial in study.trials:
+        row = record(study, trial)
+        cells = [*(row[field] for field in fields[:3]), *(trial.params[name] for name in names)]
+        writer.writerow([*cells, *(row[field] for field in fields[3:])])
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else shown_value(value)

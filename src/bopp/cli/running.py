@@ -1,0 +1,159 @@
+"""Running: write a study file, run it, and join a study from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bopp.cli.source import STUDY, opened
+from bopp.cli.terminal import print_pairs, say, shown_value
+from bopp.errors import ConfigError, NoResultError, StoreError
+
+if TYPE_CHECKING:
+    from bopp import Study, Trial
+    from bopp.evaluation import Objective
+    from bopp.study.config import Config
+
+Workers = Annotated[int | None, typer.Option(min=1, help="Evaluations at once.")]
+Budget = Annotated[int | None, typer.Option(min=1, help="Trials of the study in total.")]
+
+ON_ITS_OWN = math.inf  # as a time-out: an evaluation in a process of its own, however long it takes
+
+
+def init(folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path()) -> None:
+    """Write a study file with comments, study.toml, and an objective that goes with it."""
+    from bopp.study.config import OBJECTIVE_TEMPLATE, TEMPLATE
+
+    files = {folder / STUDY: TEMPLATE, folder / "objective.py": OBJECTIVE_TEMPLATE}
+    for path in files:
+        if path.exists():
+            raise ConfigError(f"{path} is there already; nothing was written")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {error.strerror}") from None
+    say(f"Wrote {' and '.join(map(str, files))}. Change them, then: bopp run {folder / STUDY}")
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="The study file.")] = Path(STUDY),
+    workers: Workers = None,
+    budget: Budget = None,
+) -> None:
+    """Run a study; stopped or killed, the same command goes on where it was."""
+    from bopp.study.config import load
+
+    config = load(file)
+    job = _job_of(config, workers or config.workers, budget, None)
+    with opened(config, None, config.lease) as study:
+        _work(study, job, f"bopp run {file}", file.with_suffix(".log"))
+
+
+def worker(
+    url: Annotated[str, typer.Argument(help="The URL of the store.")],
+    name: Annotated[str, typer.Argument(help="The study.")],
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="Take objective, budget and timeout from it: study.toml, if it is here."),
+    ] = None,
+    python: Annotated[str | None, typer.Option(help="The objective, as module:function.")] = None,
+    command: Annotated[str | None, typer.Option(help='The objective, as "program {name}".')] = None,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+    workers: Workers = None,
+    budget: Budget = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds for one evaluation.")] = None,
+    lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = 60.0,
+) -> None:
+    """Join a study and work on it, beside others, on this machine or another.
+
+    What to evaluate is said here and never read from the store: whoever may write to a database should not
+    thereby run programs on the machines of others.
+    """
+    from bopp import open_study
+    from bopp.study.command import Command
+    from bopp.study.config import load
+    from bopp.study.function import python_objective
+
+    given = [way for way in (file, python, command) if way is not None]
+    if not given and Path(STUDY).exists():
+        file = Path(STUDY)
+    elif len(given) != 1:
+        raise ConfigError(f"wanted one of --file, --python and --command, got {len(given) or 'none'}")
+    with open_study(url, name, lease=lease) as study:
+        if file:
+            config = load(file)
+            if config.space != study.space:
+                raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
+            job = _job_of(config, workers or 1, budget, timeout)
+        elif python is not None:
+            job = Job(python_objective(python, Path()), budget, workers or 1, timeout)
+        else:
+            program = Command(command or "", shell)
+            program.check(study.space.parameters)
+            job = Job(program, budget, workers or 1, timeout)
+        again = f"bopp worker {study.url} {study.name!r}, with the same options"
+        _work(study, job, again, Path("bopp-worker.log"))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker evaluates, and when that is enough."""
+
+    objective: Objective
+    budget: int | None
+    workers: int
+    timeout: float | None
+    target: float | None = None
+
+
+def _job_of(config: Config, workers: int, budget: int | None, timeout: float | None) -> Job:
+    """The job of a study file, unless the command line says otherwise."""
+    return Job(
+        objective=config.objective(),
+        budget=budget or config.budget,
+        workers=workers,
+        timeout=config.timeout if timeout is None else timeout,
+        target=config.target,
+    )
+
+
+def _work(study: Study, job: Job, again: str, log: Path) -> None:
+    from bopp.cli.live import Logged, live
+    from bopp.drive import limits
+    from bopp.study.runner import work
+
+    timeout = ON_ITS_OWN if job.timeout is None else job.timeout
+    objective = job.objective
+    if sys.stderr.isatty():
+        objective = Logged(objective, log)
+        say(f"What the objective prints goes to {log}")
+    try:
+        with live(study.name, job.budget) as show:
+            ends = limits(job.target, None, None)
+            work(study, objective, job.budget, job.workers, timeout, None, ends, show)
+    except KeyboardInterrupt:
+        say(f"Stopped. {_counted(study)} are kept in {study.url}. To go on: {again}")
+        raise
+    best = _best(study)
+    say(f"{_counted(study)} in {study.url}; best {best.value:.6g} in trial {best.number}")
+    print_pairs([(name, shown_value(value)) for name, value in best.params.items()])
+
+
+def _best(study: Study) -> Trial:
+    try:
+        return study.best
+    except NoResultError as error:
+        raise NoResultError(f"no trial came to a value: {error}") from None
+
+
+def _counted(study: Study) -> str:
+    states = [trial.state for trial in study.trials]
+    failed = f" ({states.count('failed')} failed)" if "failed" in states else ""
+    return f"{len(states) - states.count('asked')} trials{failed}"

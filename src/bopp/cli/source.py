@@ -1,0 +1,74 @@
+"""Source: which study a command is about, from a study file or from the URL of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bopp.errors import StudyError
+
+if TYPE_CHECKING:
+    from bopp import Study
+    from bopp.study.config import Config
+
+STUDY = "study.toml"
+
+Source = Annotated[str, typer.Argument(help="A study file, or the URL of a store.")]
+Name = Annotated[str | None, typer.Argument(help="The study in the store; not needed where it has one.")]
+Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
+
+
+def existing(source: str, name: str | None) -> Study:
+    """A study that is there, to look at."""
+    from bopp import open_study
+    from bopp.study.config import load
+
+    if "://" in source:
+        return open_study(source, name or only(source))
+    config = load(Path(source))
+    return open_study(config.store, name or config.name)
+
+
+def by_hand(source: str, name: str | None) -> Study:
+    """A study whose trials are held until they are told; that of a study file is created if need be."""
+    from bopp import open_study
+    from bopp.study.config import load
+
+    if "://" in source:
+        return open_study(source, name or only(source), lease=None)
+    return opened(load(Path(source)), name, lease=None)
+
+
+def opened(config: Config, name: str | None, lease: float | None) -> Study:
+    """The study of a study file, under its name or another."""
+    from bopp import open_study
+
+    return open_study(
+        config.store,
+        config.name if name is None else name,
+        config.space,
+        config.direction,
+        config.seed,
+        config.recipe,
+        lease,
+    )
+
+
+def only(url: str) -> str:
+    """The name of the only study of a store."""
+    from bopp.study.opening import names
+    from bopp.study.store import shown
+
+    there = names(url)
+    if len(there) != 1:
+        raise StudyError(f"{shown(url)} has {len(there)} studies, name one: {', '.join(map(repr, there))}")
+    return there[0]
+
+
+def record(study: Study, trial: Any) -> dict[str, Any]:
+    """A trial for other programs, with its params as they are."""
+    from bopp.written import written_trial
+
+    return written_trial(study.space, trial) | {"params": trial.params}
