@@ -30,8 +30,17 @@ def main() -> None:
             if answer.startswith("failed"):
                 study.fail(trial, answer.removeprefix("failed").strip() or "no reason given")
             else:
-                study.tell(trial, float(answer))
-        print(f"best so far: {study.best.value} with {study.best.params}")
+                study.tell(trial, number_in(answer))
+        if any(trial.state == "done" for trial in study.trials):
+            print(f"best so far: {study.best.value} with {study.best.params}")
+
+
+def number_in(answer: str) -> float:
+    while True:
+        try:
+            return float(answer)
+        except ValueError:
+            answer = input(f"a number such as 41.5, not {answer!r}: ").strip()
 
 
 if __name__ == "__main__":

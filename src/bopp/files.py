@@ -11,6 +11,9 @@ def write_whole(path: Path, content: bytes) -> None:
     """Put the content at the path, on the disk, in place of what is there."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe or a device is written to, not replaced
+        return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -44,6 +44,11 @@ class Priors:
     variance: LogNormal = LogNormal(0.0, 1.0)
     noise: LogNormal = LogNormal(-10.0, 3.0)
 
+    def __post_init__(self) -> None:
+        for prior in (self.lengthscale, self.variance, self.noise):
+            if not isinstance(prior, LogNormal):
+                raise RecipeError(f"Priors: wanted a LogNormal for each, got {prior!r}")
+
 
 @dataclass(frozen=True)
 class MAP:
@@ -63,6 +68,8 @@ class MAP:
     lengthscale: tuple[float, float] = LENGTHSCALES
 
     def __post_init__(self) -> None:
+        if not isinstance(self.priors, Priors | None):
+            raise RecipeError(f"{type(self).__name__}: priors must be Priors or None, got {self.priors!r}")
         for name in ("variance", "noise", "largest"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):

@@ -56,6 +56,11 @@ class Sum(_Adds):
 
     policies: tuple[Policy, ...] = ()
 
+    def __post_init__(self) -> None:
+        for policy in self.policies:
+            if not callable(policy):
+                raise RecipeError(f"wanted policies, which are functions of what is known, got {policy!r}")
+
     def __call__(self, known: Known) -> Data:
         return sum((generate(policy, known) for policy in self.policies), Data.empty(known.dimension))
 
@@ -95,6 +100,10 @@ class Neighbours(_Adds):
             raise RecipeError(f"Neighbours: shape must be 'box' or 'corner', got {self.shape!r}")
         if not isinstance(self.per_point, int) or self.per_point < 0:
             raise RecipeError(f"Neighbours: per_point must be an integer >= 0, got {self.per_point!r}")
+        for name in ("count", "distance"):
+            function = getattr(self, name)
+            if function is not None and not callable(function):
+                raise RecipeError(f"Neighbours: {name} must be a function of t or None, got {function!r}")
 
     def __call__(self, known: Known) -> Data:
         n, d = known.data.X.shape

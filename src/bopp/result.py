@@ -35,7 +35,7 @@ class Result:
         """The best finished trial, the first of equals."""
         finished = [trial for trial in self.trials if trial.value is not None]
         if not finished:
-            raise NoResultError(f"none of {len(self.trials)} trials has finished{self._reason()}")
+            raise NoResultError(f"none of {len(self.trials)} trials has a value{self._reason()}")
         sign = 1.0 if self.direction == "minimize" else -1.0
         return min(finished, key=lambda trial: sign * (trial.value or 0.0))
 

@@ -66,7 +66,7 @@ def number_of(value: Any) -> float:
     if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0 or kind not in "biuf":
         raise TellError(f"wanted a number as value, got {value!r}")
     try:
-        return float(value)
+        return float(value) + 0.0  # which makes 0.0 of -0.0, as databases do
     except OverflowError:
         return math.inf
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Params, Space
 from bopp.trial import Origin, State, Trial
 
-UNREADABLE = (LookupError, TypeError, AttributeError, RecursionError, ValueError)
+UNREADABLE = (LookupError, TypeError, AttributeError, RecursionError, ValueError, OverflowError)
 """What reading raises where a document is not what it should be."""
 
 NEEDED = {field.name for field in fields(Trial) if field.default is MISSING} | {"state", "value", "error"}
@@ -54,7 +54,8 @@ def read_trial(space: Space, row: Mapping[str, Any], number: int) -> Trial:
     state, value = one_of(get_args(State), row["state"]), row["value"]
     fits = type(value) is float and math.isfinite(value) if state == "done" else value is None
     texts = all(isinstance(row.get(name), str | None) for name in ("error", "worker", "notes"))
-    if not NEEDED <= row.keys() <= KNOWN or row["number"] != number or not fits or not texts:
+    numbered = type(row["number"]) is int and row["number"] == number
+    if not NEEDED <= row.keys() <= KNOWN or not numbered or not fits or not texts:
         raise BoppError(f"wanted trial {number} with a value if it is done, got {dict(row)!r}")
     read = {"params": read_params(space, row["params"]), "origin": one_of(get_args(Origin), row["origin"])}
     times = {name: _time(row.get(name)) for name in ("asked_at", "told_at")}
@@ -69,7 +70,12 @@ def one_of(words: tuple[Any, ...], word: Any) -> Any:
 
 
 def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    if text is None:
+        return None
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise BoppError(f"wanted a time with its zone, got {text!r}")
+    return time
 
 
 def _declared(name: str, parameter: Parameter) -> dict[str, Any]:
@@ -81,6 +87,9 @@ def _declared(name: str, parameter: Parameter) -> dict[str, Any]:
 
 
 def _parameter(row: dict[str, Any]) -> Parameter:
+    switch = row["ordered"] if row["kind"] == "Choice" else row["log"]
+    if type(switch) is not bool or (row["kind"] == "Choice" and not isinstance(row["options"], list)):
+        raise BoppError(f"wanted the declaration of a parameter, got {row!r}")
     if row["kind"] == "Choice":
         return Choice([_read_option(option) for option in row["options"]], row["ordered"])
     kinds: dict[str, type[Float] | type[Int]] = {"Float": Float, "Int": Int}
@@ -110,7 +119,10 @@ def _written_value(parameter: Parameter, value: Any) -> Any:
 def _read_value(parameter: Parameter | None, value: Any) -> Any:
     if not isinstance(parameter, Choice) or not isinstance(value, dict):
         return value
-    return parameter.options[one_of(tuple(range(len(parameter.options))), value["option"])]
+    place = value["option"]
+    if type(place) is not int or not 0 <= place < len(parameter.options):
+        raise BoppError(f"wanted the place of an option, got {value!r}")
+    return parameter.options[place]
 
 
 def _is_plain(value: Any) -> bool:

@@ -4,7 +4,7 @@ Exit codes
     0    done
     1    an error that nobody foresaw; --debug shows where
     2    a wrong request: of a command, a study file, a value
-    3    the database cannot be reached, read or written
+    3    a database or a file cannot be reached, read or written
     4    no trial has finished, so there is no best one
     130  stopped by Ctrl-C or a request to end; what was told is kept
 """
@@ -12,14 +12,14 @@ Exit codes
 from __future__ import annotations
 
 import io
-import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+import bopp
 from bopp.cli import by_hand, looking, running
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say
@@ -32,6 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(running.init, running.run, running.worker),
@@ -45,9 +46,12 @@ for command in COMMANDS:
 app.add_typer(paper, name="paper")
 
 
-@app.callback()
-def _bopp() -> None:
+@app.callback(invoke_without_command=True)
+def _bopp(version: Annotated[bool, typer.Option("--version", help="Tell it and exit.")] = False) -> None:
     """Find the best setting of an expensive black box in few evaluations."""
+    if version:
+        print(f"bopp {bopp.__version__}")
+        raise typer.Exit
 
 
 def main() -> NoReturn:
@@ -57,12 +61,12 @@ def main() -> NoReturn:
     wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
     _prepare()
     try:
-        sys.exit(app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False))
+        app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False)
+        sys.exit(0)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python still flushes
-        sys.exit(0)
+    except SystemExit as end:
+        sys.exit(0 if end.code == 1 else end.code)  # 1: the reader of our output has seen enough
     except Exception as error:
         if debug:
             raise
@@ -76,8 +80,11 @@ def _prepare() -> None:
         if number and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, io.StringIO())
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # letters that a terminal cannot show
 
 
 def _interrupt(*_: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as texts
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,15 +29,16 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask what to try next, by hand or in a laboratory; the trial is yours until it is told."""
-    study = by_hand(source, name)
-    asked = study.ask(count)
-    if json:
-        print(texts.dumps([record(study, trial) for trial in asked], indent=1))
-        return
-    for trial in asked:
-        params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
-        print_pairs([(f"trial {trial.number}", ""), *params])
-    say(f"Then: bopp tell {asked[0].number} VALUE, or --failed REASON")
+    with by_hand(source, name) as study:
+        asked = study.ask(count)
+        if json:
+            print(texts.dumps([record(study, trial) for trial in asked], indent=1))
+            return
+        for trial in asked:
+            params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
+            print_pairs([(f"trial {trial.number}", ""), *params])
+        where = "" if source == STUDY else f" --in {shlex.quote(study.url if '://' in source else source)}"
+        say(f"Then: bopp tell {asked[0].number} VALUE{where}, or --failed REASON")
 
 
 def tell(
@@ -50,11 +52,11 @@ def tell(
     """Tell what came out of a trial; once told, a value stays."""
     if (value is None) == (failed is None):
         raise ConfigError("wanted a value, or --failed with a reason, and not both")
-    study = by_hand(source, name)
-    told = study.tell(number, _number(value)) if value is not None else study.fail(number, failed or "")
-    if note is not None:
-        study.note(number, note)
-    say(f"trial {told.number} {told.state}" + (f": {told.value!r}" if told.value is not None else ""))
+    with by_hand(source, name) as study:
+        told = study.tell(number, _number(value)) if value is not None else study.fail(number, failed or "")
+        if note is not None:
+            study.note(number, note)
+        say(f"trial {told.number} {told.state}" + (f": {told.value!r}" if told.value is not None else ""))
 
 
 def observe(
@@ -64,9 +66,9 @@ def observe(
     name: Named = None,
 ) -> None:
     """Add a result from elsewhere, which was never asked for."""
-    study = by_hand(source, name)
-    trial = study.observe(_params(study, params), _number(value))
-    say(f"trial {trial.number} {trial.state}")
+    with by_hand(source, name) as study:
+        trial = study.observe(_params(study, params), _number(value))
+        say(f"trial {trial.number} {trial.state}")
 
 
 def enqueue(
@@ -75,9 +77,9 @@ def enqueue(
     name: Named = None,
 ) -> None:
     """Have these params tried before any suggestion."""
-    study = by_hand(source, name)
-    study.enqueue(_params(study, params))
-    say(f"{len(study.queued)} in the queue")
+    with by_hand(source, name) as study:
+        study.enqueue(_params(study, params))
+        say(f"{len(study.queued)} in the queue")
 
 
 def _number(text: str) -> float:

@@ -29,7 +29,7 @@ SHOWN = 8  # trials, the latest ones
 
 
 @contextmanager
-def live(name: str, budget: int | None) -> Iterator[Meter]:
+def live(name: str, budget: int | None, so_far: Result) -> Iterator[Meter]:
     """A meter on the error stream."""
     if not sys.stderr.isatty():
         yield Lines(budget)
@@ -40,7 +40,7 @@ def live(name: str, budget: int | None) -> Iterator[Meter]:
     # no refreshing thread: processes are forked while the table is up
     console = Console(stderr=True)
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as screen:
-        yield Screen(name, budget, screen)
+        yield Screen(name, budget, screen, so_far)
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ class Lines:
 class Screen:
     """Reports to a table that stays in its place."""
 
-    def __init__(self, name: str, budget: int | None, screen: Live):
+    def __init__(self, name: str, budget: int | None, screen: Live, so_far: Result):
         self._name = name
         self._budget = budget
         self._screen = screen
         self._began = time.monotonic()
         self._ended_here = 0
         self._latest: deque[tuple[str, str]] = deque(maxlen=SHOWN)
-        self._result: Result | None = None
+        self._result = so_far
 
     def suggested(self, seconds: float) -> None:
         self.waiting()
@@ -118,7 +118,7 @@ class Screen:
         from rich.table import Table
         from rich.text import Text
 
-        done = spent(self._result) if self._result else 0
+        done = spent(self._result)
         facts = Table.grid(padding=(0, 2))
         for name, fact in self._facts(done):
             facts.add_row(Text(name, style="dim"), Text(one_line(fact)))
@@ -132,10 +132,9 @@ class Screen:
 
     def _facts(self, done: int) -> Iterator[tuple[str, str]]:
         yield "trials", f"{done} of {self._budget}" if self._budget else str(done)
-        if self._result:
-            states = [trial.state for trial in self._result.trials]
-            yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
-            yield "best", _best(self._result, params=True)
+        states = [trial.state for trial in self._result.trials]
+        yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
+        yield "best", _best(self._result, params=True)
         elapsed = time.monotonic() - self._began
         yield "time", str(timedelta(seconds=round(elapsed)))
         if self._budget and self._ended_here:

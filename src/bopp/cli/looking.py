@@ -26,32 +26,37 @@ def status(source: Source = STUDY, name: Name = None) -> None:
     from bopp.study.opening import names
 
     if name is None and "://" in source and len(there := names(source)) != 1:
-        rows = [_summary(existing(source, one)) for one in there]
+        rows = []
+        for one in there:
+            with existing(source, one) as study:
+                rows.append(_summary(study))
         print_table(SUMMARY, rows)
         return
-    study = existing(source, name)
-    summary = dict(zip(SUMMARY, _summary(study), strict=True))
-    times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
-    more = {
-        "store": study.url,
-        "direction": study.direction,
-        "parameters": ", ".join(study.space.parameters),
-        "queued": str(len(study.queued)),
-        "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),
-        "last change": max(times).isoformat(" ", "seconds") if times else "",
-    }
-    print_pairs(list({**summary, **more}.items()))
+    with existing(source, name) as study:
+        summary = dict(zip(SUMMARY, _summary(study), strict=True))
+        times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
+        more = {
+            "store": study.url,
+            "direction": study.direction,
+            "parameters": ", ".join(study.space.parameters),
+            "queued": str(len(study.queued)),
+            "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),
+            "last change": max(times).isoformat(" ", "seconds") if times else "",
+        }
+        print_pairs(list({**summary, **more}.items()))
 
 
 def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
     """Print the best trial."""
-    study = existing(source, name)
-    trial = study.best
-    if json:
-        print(texts.dumps(record(study, trial), indent=1))
-        return
-    params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
-    print_pairs([("value", shown_value(trial.value)), ("trial", str(trial.number)), ("params", ""), *params])
+    with existing(source, name) as study:
+        trial = study.best
+        if json:
+            print(texts.dumps(record(study, trial), indent=1))
+            return
+        params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
+        print_pairs(
+            [("value", shown_value(trial.value)), ("trial", str(trial.number)), ("params", ""), *params]
+        )
 
 
 def trials(
@@ -61,26 +66,26 @@ def trials(
     csv: Annotated[bool, typer.Option("--csv", help="For spreadsheets.")] = False,
 ) -> None:
     """Print every trial."""
-    study = existing(source, name)
-    if json and csv:
-        raise ConfigError("wanted one of --json and --csv, got both")
-    if json:
-        print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
-    elif csv:
-        _print_csv(study)
-    else:
-        names = list(study.space.parameters)
-        rows = [
-            [
-                str(trial.number),
-                trial.state,
-                "" if trial.value is None else f"{trial.value:.6g}",
-                *(_brief(trial.params[name]) for name in names),
-                trial.error or trial.notes or "",
+    with existing(source, name) as study:
+        if json and csv:
+            raise ConfigError("wanted one of --json and --csv, got both")
+        if json:
+            print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
+        elif csv:
+            _print_csv(study)
+        else:
+            names = list(study.space.parameters)
+            rows = [
+                [
+                    str(trial.number),
+                    trial.state,
+                    "" if trial.value is None else f"{trial.value:.6g}",
+                    *(_brief(trial.params[name]) for name in names),
+                    trial.error or trial.notes or "",
+                ]
+                for trial in study.trials
             ]
-            for trial in study.trials
-        ]
-        print_table(["trial", "state", "value", *names, "remark"], rows)
+            print_table(["trial", "state", "value", *names, "remark"], rows)
 
 
 def export(
@@ -92,7 +97,8 @@ def export(
     from bopp.files import write_whole
     from bopp.study.exchange import exported
 
-    content = exported(existing(source, name))
+    with existing(source, name) as study:
+        content = exported(study)
     if out is None:
         sys.stdout.write(content.decode())
         return
@@ -132,7 +138,8 @@ def plot(
     """Draw a study: convergence, slices, parallel coordinates, importance; as PNG and SVG."""
     from bopp import parallel, plot
 
-    result = existing(source, name).result
+    with existing(source, name) as study:
+        result = study.result
     draw: dict[Picture, Any] = {
         "convergence": plot.convergence,
         "slices": plot.slices,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,11 @@ def run(
     config = load(file)
     job = _job_of(config, workers or config.workers, budget, None)
     with opened(config, None, config.lease) as study:
-        _work(study, job, f"bopp run {file}", file.with_suffix(".log"))
+        options = [
+            f" --{name} {number}" for name, number in (("workers", workers), ("budget", budget)) if number
+        ]
+        again = f"bopp run {shlex.quote(str(file))}{''.join(options)}"
+        _work(study, job, again, file.with_suffix(".log"))
 
 
 def worker(
@@ -135,7 +140,7 @@ def _work(study: Study, job: Job, again: str, log: Path) -> None:
         objective = Logged(objective, log)
         say(f"What the objective prints goes to {log}")
     try:
-        with live(study.name, job.budget) as show:
+        with live(study.name, job.budget, study.result) as show:
             ends = limits(job.target, None, None)
             work(study, objective, job.budget, job.workers, timeout, None, ends, show)
     except KeyboardInterrupt:

@@ -165,6 +165,8 @@ def _parsed(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
+        if error.object.startswith(b"SQLite format 3"):
+            raise ConfigError(f"wanted a study file, got a database: sqlite:///{path}?") from None
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(
             f"line {line}: wanted UTF-8, got the byte 0x{error.object[error.start]:02x}"
@@ -256,8 +258,12 @@ def _resolved(url: str, folder: Path) -> str:
     except (sa.exc.ArgumentError, ValueError):
         shown = _shown(re.sub(r"://.*@", "://***@", url))  # no password
         raise ConfigError(f"[study] store: wanted {_wanted(Url)}, got {shown}") from None
-    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+    if parsed.get_backend_name() != "sqlite":
         return url
+    if parsed.database in (None, "", ":memory:"):
+        raise ConfigError(
+            "[study] store: wanted a file or a server, got a store in memory, which would be lost"
+        )
     return parsed.set(database=str(folder / parsed.database)).render_as_string(hide_password=False)
 
 

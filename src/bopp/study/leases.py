@@ -7,14 +7,15 @@ clock that was set forward may end every lease at once, but then its owners rene
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bopp.errors import StoreError
+from bopp.errors import RecipeError, StoreError
 from bopp.study import worker
 from bopp.study.store import Moment
 
@@ -52,6 +53,13 @@ class Watch:
             for lease in leases
             if worker.is_dead(lease.worker) or seen - self._suspects.get(lease, seen) >= lease.seconds / 4
         ]
+
+
+def checked(seconds: Any) -> float | None:
+    """The length of a lease, if it can be one."""
+    if seconds is None or (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+        return seconds
+    raise RecipeError(f"lease must be a number of seconds above 0 or None, got {seconds!r}")
 
 
 def until(now: Moment, seconds: float | None) -> float | None:

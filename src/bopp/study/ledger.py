@@ -25,10 +25,12 @@ from bopp.written import UNREADABLE, read_params, read_trial, written_params
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
 
+NOTHING = -(2**62)  # as a revision: before all others, even those of a damaged store
+
 FIELDS = [trials.c[field.name] for field in fields(Trial)]
 
 # statements that every ask and tell needs, built once
-MY, SINCE = sa.bindparam("my", type_=sa.Integer), sa.bindparam("since", type_=sa.BigInteger)
+MY, SINCE = sa.bindparam("my", type_=sa.BigInteger), sa.bindparam("since", type_=sa.BigInteger)
 TICKET = sa.bindparam("my_ticket", type_=sa.Text)
 LOCK = studies.update().where(studies.c.id == MY).values(revision=studies.c.revision + 1)
 REVISION = sa.select(studies.c.revision).where(studies.c.id == MY)
@@ -45,7 +47,7 @@ RUNNING = (
 )
 WAITING = (
     sa.select(queue.c.ticket, queue.c.params)
-    .where(queue.c.study == MY, queue.c.popped.is_(False))
+    .where(queue.c.study == MY, queue.c.popped.is_not(sa.true()))
     .order_by(queue.c.place)
 )
 FIRST = WAITING.limit(1)
@@ -69,18 +71,23 @@ class Ledger:
         self._direction = direction
         self._trials: list[Trial] = []
         self._rows: list[Array] = []
-        self._revision = 0
+        self._revision = NOTHING
 
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
-        changed = connection.execute(CHANGED, {"my": self._id, "since": self._revision})
-        for row in changed.mappings():
-            trial = self._read(row)
-            if trial.number > len(self._trials):
-                raise StudyError(f"trial {len(self._trials)} is missing: the store is damaged")
+        rows = connection.execute(CHANGED, {"my": self._id, "since": self._revision}).mappings().all()
+        changed = [self._read(row) for row in rows]
+        revisions = [row["revision"] for row in rows]
+        new = [trial.number for trial in changed if not 0 <= trial.number < len(self._trials)]
+        for expected, number in enumerate(sorted(new), start=len(self._trials)):
+            if number != expected:
+                raise StudyError(f"trial {expected} is missing: the store is damaged")
+        if not all(type(revision) is int and revision > 0 for revision in revisions):
+            raise StudyError("a trial has no revision: the store is damaged")
+        for trial in changed:
             at = slice(trial.number, trial.number + 1)  # its place, or the end
             self._trials[at], self._rows[at] = [trial], [self._space.encode(trial.params)]
-            self._revision = max(self._revision, row["revision"])
+        self._revision = max([self._revision, *revisions])
         return tuple(self._trials)
 
     def history(self, known: tuple[Trial, ...]) -> History:
@@ -94,7 +101,11 @@ class Ledger:
         revision = connection.execute(REVISION, {"my": self._id}).scalar()
         if revision is None:
             raise StudyError("the study is no longer in its store")
-        return int(revision)
+        if type(revision) is not int or revision <= max(0, self._revision):
+            raise StudyError(
+                f"wanted a revision after {self._revision}, got {revision!r}: the store is damaged"
+            )
+        return revision
 
     def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:
         """The trial that a ticket holds."""
@@ -111,11 +122,16 @@ class Ledger:
         """A trial in the place of the one with its number."""
         row = {"revision": revision, **self._written(trial)}
         mine = (trials.c.study == self._id) & (trials.c.number == trial.number)
-        connection.execute(trials.update().where(mine).values(row))
+        if connection.execute(trials.update().where(mine).values(row)).rowcount != 1:
+            raise StudyError(f"trial {trial.number} is no longer in its store")
 
     def leases(self, connection: sa.Connection) -> list[Lease]:
         """The trials that are under way, and would go to another if their worker fell silent."""
-        return [Lease(*row) for row in connection.execute(RUNNING, {"my": self._id})]
+        leases = [Lease(*row) for row in connection.execute(RUNNING, {"my": self._id})]
+        for lease in leases:
+            if not isinstance(lease.seconds, float) or not isinstance(lease.until, float):
+                raise StudyError(f"trial {lease.number} has no lease that can be read: {lease!r}")
+        return leases
 
     def take_over(
         self, connection: sa.Connection, lease: Lease, revision: int, claim: Claim, worker: str
@@ -150,7 +166,7 @@ class Ledger:
 
     def pop(self, connection: sa.Connection, ticket: str) -> bool:
         """Take a ticket from the queue; false where it is gone."""
-        waiting = (queue.c.ticket == ticket) & queue.c.popped.is_(False)
+        waiting = (queue.c.ticket == ticket) & queue.c.popped.is_not(sa.true())
         return connection.execute(queue.update().where(waiting).values(popped=True)).rowcount == 1
 
     def _text(self, params: Params) -> str:
@@ -165,8 +181,7 @@ class Ledger:
     def _written(self, trial: Trial) -> dict[str, Any]:
         row = {column.name: getattr(trial, column.name) for column in FIELDS}
         times = {name: _written_time(row[name]) for name in ("asked_at", "told_at")}
-        texts = {name: row[name] and storable(row[name]) for name in ("error", "notes")}
-        return {**row, **times, **texts, "params": self._text(trial.params)}
+        return {**row, **times, "params": self._text(trial.params)}
 
     def _read(self, row: sa.RowMapping) -> Trial:
         number = row["number"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from bopp.errors import BoppError, RecipeError, StudyError
 from bopp.parameter import Parameter
 from bopp.space import Space
-from bopp.study import schema
+from bopp.study import leases, schema
 from bopp.study.recipes import has_parts_of_yours, read_recipe, written_recipe
 from bopp.study.store import Store
 from bopp.study.study import Definition, Study
@@ -22,7 +23,8 @@ from bopp.suggest import Recipe
 from bopp.trial import Direction
 from bopp.written import UNREADABLE, one_of, read_space, written_space
 
-LONGEST_NAME = 1000
+LONGEST_NAME = 2500  # bytes: PostgreSQL takes no more into an index
+LARGEST_SEED = 10**1000
 
 
 def open_study(
@@ -49,6 +51,7 @@ def open_study(
     Space, direction, seed and recipe belong to the study: others than it has are refused.
     """
     checked_name(name)
+    leases.checked(lease)
     wanted = _wanted(space, direction, seed, recipe)
     store = Store(url, create=space is not None)
     row = store.read(lambda connection: find(connection, name))
@@ -57,9 +60,9 @@ def open_study(
             there = ", ".join(map(repr, store.read(_names))) or "none"
             raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. A new one wants a space")
         row = store.write(lambda connection: _created(connection, name, wanted), alone=True)
+    definition = definition_in(row)
     for field, mine in wanted.items():
         _compare(name, field, json.loads(row[field]), mine)
-    definition = definition_in(row)
     if recipe is None and not has_parts_of_yours(definition.parts):
         recipe = read_recipe(definition.parts)
     return Study(store, definition, recipe, lease)
@@ -72,7 +75,7 @@ def names(url: str) -> list[str]:
 
 
 def _names(connection: sa.Connection) -> list[str]:
-    ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.id)
+    ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.created_at)
     return list(connection.execute(ordered).scalars())
 
 
@@ -80,13 +83,14 @@ def checked_name(name: Any) -> str:
     """The name of a study, if every database and terminal can take it."""
     if not isinstance(name, str) or not name:
         raise StudyError(f"the name of a study must be a text that is not empty, got {name!r}")
-    if len(name) > LONGEST_NAME:
-        raise StudyError(
-            f"the name of a study must have at most {LONGEST_NAME} characters, got {len(name)}: {name[:40]!r}"
-        )
     odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
     if odd:
         raise StudyError(f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}")
+    size = len(name.encode())
+    if size > LONGEST_NAME:
+        raise StudyError(
+            f"the name of a study must have at most {LONGEST_NAME} bytes, got {size}: {name[:40]!r}..."
+        )
     return name
 
 
@@ -99,9 +103,9 @@ def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
 def create(connection: sa.Connection, name: str, definition: Mapping[str, Any], at: str) -> sa.RowMapping:
     """A further row, with what defines a study as plain values; in a transaction that is alone."""
     texts = {field: json.dumps(value, allow_nan=False) for field, value in definition.items()}
-    last = connection.execute(sa.select(sa.func.max(schema.studies.c.id))).scalar() or 0
-    row_of = {"id": last + 1, "name": name, "created_at": at, "revision": 0, **texts}
-    connection.execute(schema.studies.insert(), row_of)
+    number = 1 + secrets.randbelow(2**53)  # its own: a study that is made anew is another one
+    values = {"id": number, "name": name, "created_at": at, "revision": 0, **texts}
+    connection.execute(schema.studies.insert(), values)
     row = find(connection, name)
     if row is None:
         raise StudyError(f"the study {name!r} was not kept")
@@ -117,8 +121,8 @@ def _wanted(
     """Whatever was given, as plain values; an error where one is wrong."""
     if direction not in (None, *get_args(Direction)):
         raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
-    if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
-        raise RecipeError(f"seed must be an integer >= 0, got {seed!r}")
+    if seed is not None and not _is_seed(seed):
+        raise RecipeError(f"seed must be an integer >= 0 and below 1e1000, got {_brief(seed)}")
     if recipe is not None and not isinstance(recipe, Recipe):
         raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
     given = {
@@ -134,6 +138,23 @@ def _created(connection: sa.Connection, name: str, wanted: Mapping[str, Any]) ->
     usual = {"direction": "minimize", "seed": 0, "recipe": written_recipe(Recipe.default())}
     now = datetime.now(UTC).isoformat()
     return find(connection, name) or create(connection, name, {**usual, **wanted}, now)
+
+
+def _is_seed(seed: Any) -> bool:
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    return whole and 0 <= int(seed) < LARGEST_SEED
+
+
+def _parts(recipe: Any) -> dict[str, Any]:
+    if not isinstance(recipe, dict) or not recipe:
+        raise StudyError(f"wanted the parts of a recipe, got {_short(recipe)}")
+    return recipe
+
+
+def _seed(seed: Any) -> int:
+    if not _is_seed(seed):
+        raise StudyError("wanted a seed, an integer >= 0")
+    return int(seed)
 
 
 def _compare(name: str, field: str, stored: Any, given: Any) -> None:
@@ -159,6 +180,13 @@ def _kinds(value: Any) -> Any:
     return [_kinds(part) for part in value] if isinstance(value, list) else type(value)
 
 
+def _brief(value: Any) -> str:
+    try:
+        return repr(value)[:100]
+    except ValueError:  # more digits than Python writes
+        return "a larger one"
+
+
 def _short(value: Any) -> str:
     return json.dumps(value)[:300]
 
@@ -172,8 +200,8 @@ def definition_in(row: sa.RowMapping) -> Definition:
             name=row["name"],
             space=read_space(parts["space"]),
             direction=one_of(get_args(Direction), parts["direction"]),
-            seed=int(parts["seed"]),
-            parts=dict(parts["recipe"]),
+            seed=_seed(parts["seed"]),
+            parts=_parts(parts["recipe"]),
         )
     except StudyError:
         raise

@@ -14,13 +14,19 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from bopp import acquisition, fit, initial, kernels, outcome, pseudo, search
-from bopp.errors import RecipeError, StudyError
+from bopp.errors import BoppError, StudyError
 from bopp.suggest import Recipe
+from bopp.written import UNREADABLE
 
 ROOMS = {
     room.__name__.rpartition(".")[2]: room
     for room in (acquisition, fit, initial, kernels, outcome, pseudo, search)
 }
+FUNCTIONS = (
+    *(acquisition.pi, acquisition.ei, acquisition.log_ei, acquisition.est),
+    *(acquisition.paper_beta, acquisition.theorem_beta),
+    *(outcome.raw, outcome.standardised, outcome.power),
+)
 
 
 def written_recipe(recipe: Recipe) -> dict[str, Any]:
@@ -37,7 +43,9 @@ def read_recipe(parts: Mapping[str, Any]) -> Recipe:
         )
     try:
         return Recipe(**{name: _read(part) for name, part in parts.items()})
-    except (TypeError, RecipeError) as error:
+    except StudyError:
+        raise
+    except (*UNREADABLE, BoppError) as error:
         raise StudyError(f"the recipe of this study cannot be read: {error}") from error
 
 
@@ -72,16 +80,16 @@ def _read(part: Any) -> Any:
         return float(part["number"])
     room, _, word = str(part.get("part")).partition(".")
     found: Any = getattr(ROOMS.get(room), word, None)
-    if word.startswith("_") or _name(found) != part["part"]:
+    if _name(found) != part.get("part") or inspect.isclass(found) != ("settings" in part):
         raise StudyError(f"the recipe of this study has a part that this bopp lacks: {part!r}")
-    if "settings" not in part:
+    if not inspect.isclass(found):
         return found
     return found(**{name: _read(setting) for name, setting in part["settings"].items()})
 
 
 def _name(thing: Any) -> str | None:
-    """The name of a class or function of the engine, `room.word`."""
-    if not (inspect.isfunction(thing) or (inspect.isclass(thing) and is_dataclass(thing))):
+    """The name of a part of the engine, `room.word`: a dataclass, or a function that is one."""
+    if not (inspect.isclass(thing) and is_dataclass(thing)) and thing not in FUNCTIONS:
         return None
     room, word = thing.__module__.rpartition(".")[2], thing.__name__
     return f"{room}.{word}" if getattr(ROOMS.get(room), word, None) is thing else None

@@ -21,7 +21,7 @@ schema = _table("bopp_schema", version=sa.Integer)
 
 studies = _table(
     "bopp_studies",
-    id=sa.Integer,
+    id=sa.BigInteger,  # drawn at random
     name=sa.Text,
     space=sa.Text,  # JSON, as are direction, seed, recipe, and the params below
     direction=sa.Text,
@@ -33,7 +33,7 @@ studies = _table(
 
 trials = _table(
     "bopp_trials",
-    study=sa.Integer,
+    study=sa.BigInteger,
     number=sa.Integer,
     params=sa.Text,
     state=sa.Text,
@@ -53,7 +53,7 @@ trials = _table(
 queue = _table(
     "bopp_queue",
     ticket=sa.Text,
-    study=sa.Integer,
+    study=sa.BigInteger,
     place=sa.BigInteger,
     params=sa.Text,
     popped=sa.Boolean,  # and kept: a repeated enqueue must find it
@@ -63,15 +63,15 @@ STEPS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE bopp_schema (version INTEGER NOT NULL)",
         "INSERT INTO bopp_schema VALUES (0)",
-        """CREATE TABLE bopp_studies (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL,
+        """CREATE TABLE bopp_studies (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL,
             direction TEXT NOT NULL, seed TEXT NOT NULL, recipe TEXT NOT NULL, created_at TEXT NOT NULL,
             revision BIGINT NOT NULL)""",
-        """CREATE TABLE bopp_trials (study INTEGER NOT NULL REFERENCES bopp_studies, number INTEGER NOT NULL,
+        """CREATE TABLE bopp_trials (study BIGINT NOT NULL REFERENCES bopp_studies, number INTEGER NOT NULL,
             params TEXT NOT NULL, state TEXT NOT NULL, value DOUBLE PRECISION, error TEXT,
             origin TEXT NOT NULL, asked_at TEXT, told_at TEXT, worker TEXT, notes TEXT,
             ticket TEXT NOT NULL UNIQUE, lease DOUBLE PRECISION, lease_until DOUBLE PRECISION,
             revision BIGINT NOT NULL, PRIMARY KEY (study, number))""",
-        """CREATE TABLE bopp_queue (ticket TEXT PRIMARY KEY, study INTEGER NOT NULL REFERENCES bopp_studies,
+        """CREATE TABLE bopp_queue (ticket TEXT PRIMARY KEY, study BIGINT NOT NULL REFERENCES bopp_studies,
             place BIGINT NOT NULL, params TEXT NOT NULL, popped BOOLEAN NOT NULL)""",
     ),
     ("CREATE INDEX bopp_trials_revision ON bopp_trials (study, revision)",),

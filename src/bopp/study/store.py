@@ -81,7 +81,7 @@ class Store:
             self.write(schema.migrate, alone=True)
 
     def __repr__(self) -> str:
-        return self.url.render_as_string()
+        return _without_secrets(self.url)
 
     def read(self, work: Work[T]) -> T:
         """What `work` finds in a transaction that only reads."""
@@ -129,21 +129,24 @@ class Store:
         """Give back connections."""
         self._engine.dispose()
 
-    def _run(self, work: Work[T], begin: str) -> T:
+    def _connect(self) -> sa.Connection:
         if os.getpid() != self._process:  # a fork: the connections belong to the parent
             self._engine.dispose(close=False)
             self._process = os.getpid()
+        return self._engine.connect()
+
+    def _run(self, work: Work[T], begin: str) -> T:
         patience = time.monotonic() + (BUSY if self._reached else ABSENT)
         pause = 0.01
         while True:
             try:
-                with _at_work, self._engine.connect() as connection:
+                with _at_work, self._connect() as connection:
                     connection = connection.execution_options(bopp_begin=begin)
                     with connection.begin():
                         result = work(connection)
                 self._reached = True
                 return result
-            except (exc.DBAPIError, sqlite3.Error) as error:
+            except (exc.SQLAlchemyError, sqlite3.Error) as error:
                 if not _passes(error) or time.monotonic() > patience:
                     raise StoreError(f"{self!r}: {_reason(error)}") from error
             time.sleep(pause)
@@ -151,15 +154,15 @@ class Store:
 
     def _find_file(self, path: Path, create: bool) -> None:
         if not create and not path.exists():
-            raise StudyError(f"there is no file {str(path)!r}")
+            raise StudyError(f"there is no file {str(path)!r}; the first run creates it")
         try:
             with _at_work:
                 connection = sqlite3.connect(_file(path, "rwc" if create else "rw"), uri=True, timeout=BUSY)
-                damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                damage = _damage(connection, path)
                 connection.close()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self!r}: {_reason(error)}") from error
-        if damage != "ok":
+        if damage:
             raise StoreError(f"{self!r}: the file is malformed: {damage}; {HINTS['malformed']}")
 
     @contextmanager
@@ -174,16 +177,29 @@ class Store:
     def _server_turn(self, study: int, until: float) -> Iterator[None]:
         connection = None
         with suppress(exc.DBAPIError):
-            connection = self._engine.connect()
+            connection = self._connect()
             wait = max(1, int(1000 * (until - time.monotonic())))
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK, study)))
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(study)))
         try:
             yield
         finally:
             if connection is not None:
                 with suppress(exc.DBAPIError):
                     connection.close()
+
+
+def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
+    """What is wrong with a file; None where it is sound."""
+    connection.execute("BEGIN")
+    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+    if path.stat().st_size < pages * size:
+        return "its end is missing"
+    orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if orphan:
+        return f"a row of {orphan[0]} belongs to nothing"
+    found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    return None if found == "ok" else " ".join(found.split())
 
 
 def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
@@ -199,8 +215,10 @@ def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, study)
                 break
-            except OSError:
+            except (BlockingIOError, PermissionError):  # another's turn
                 time.sleep(0.002)
+            except OSError:  # a file system without locks
+                break
         yield
     finally:
         os.close(file)
@@ -208,7 +226,11 @@ def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
 
 def shown(url: str) -> str:
     """A URL without its password."""
-    return _understood(url)[0].render_as_string()
+    return _without_secrets(_understood(url)[0])
+
+
+def _without_secrets(url: sa.URL) -> str:
+    return url.set(query={}).render_as_string()
 
 
 def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
@@ -218,14 +240,20 @@ def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
     except (exc.ArgumentError, TypeError, ValueError) as error:
         if isinstance(url, str | os.PathLike) and re.search(r"\.\w+$", str(url)):
             raise StudyError(f"{WANTED}, got {url!r}: did you mean 'sqlite:///{url}'?") from error
-        raise StudyError(f"{WANTED}, got {re.sub('//.*@', '//***@', str(url))!r}") from error
-    kind = parsed.get_backend_name()
-    if kind == "sqlite" and not parsed.host and not parsed.query:
-        memory = parsed.database in (None, "", ":memory:")
-        return parsed, ":memory:" if memory else Path(parsed.database or "").absolute()
-    if kind == "postgresql" and parsed.drivername in ("postgresql", "postgresql+psycopg"):
+        raise StudyError(f"{WANTED}, got {re.sub(':[^@]*@', ':***@', str(url))!r}") from error
+    if parsed.drivername in ("sqlite", "sqlite+pysqlite") and not parsed.host and not parsed.query:
+        if parsed.database in (None, "", ":memory:"):
+            return parsed, ":memory:"
+        return parsed, _path(parsed.database)
+    if parsed.drivername in ("postgresql", "postgresql+psycopg"):
         return parsed.set(drivername="postgresql+psycopg"), None
-    raise StudyError(f"{WANTED}, got {parsed.render_as_string()!r}")
+    raise StudyError(f"{WANTED}, got {_without_secrets(parsed)!r}")
+
+
+def _path(database: str) -> Path:
+    if "\0" in database or (not database.isascii() and database.encode(errors="ignore").decode() != database):
+        raise StudyError(f"wanted the name of a file, got {database!r}")
+    return Path(database).absolute()
 
 
 def _file(path: Path, mode: str) -> str:
@@ -266,6 +294,8 @@ def _postgres(url: sa.URL) -> sa.Engine:
     }
     try:
         return sa.create_engine(url, connect_args=watchful, pool_size=2)
+    except exc.ArgumentError as error:
+        raise StudyError(f"{WANTED}, got {_without_secrets(url)!r}: {error}") from None
     except ImportError as error:
         raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,9 +18,9 @@ from bopp.evaluation import Objective
 from bopp.progress import meter
 from bopp.result import Result
 from bopp.space import Params, Space
-from bopp.study import worker
+from bopp.study import leases, worker
 from bopp.study.leases import Heartbeat, Lease, Watch, until
-from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.ledger import Claim, Ledger, new_ticket, storable
 from bopp.study.recipes import read_recipe
 from bopp.study.runner import work
 from bopp.study.store import Moment, Store
@@ -60,14 +61,13 @@ class Study:
     def __init__(
         self, store: Store, definition: Definition, recipe: Recipe | None = None, lease: float | None = 60.0
     ):
-        if lease is not None and not (isinstance(lease, int | float) and 0 < lease < math.inf):
-            raise RecipeError(f"lease must be a number of seconds above 0 or None, got {lease!r}")
         self._store = store
         self._definition = definition
         self._ledger = Ledger(definition.id, definition.space, definition.direction)
         self._recipe = recipe
-        self._lease = lease
-        self._held: dict[int, str] = {}  # number of a trial, and the ticket with which it was asked for
+        self._lease = leases.checked(lease)
+        self._process = os.getpid()
+        self._tickets: dict[int, str] = {}
         self._watch = Watch()
         self._heartbeat: Heartbeat | None = None
 
@@ -167,7 +167,7 @@ class Study:
 
     def fail(self, trial: Trial | int, error: str) -> Trial:
         """Take note that a trial failed, and why."""
-        return self._settle(trial, math.nan, error)
+        return self._settle(trial, math.nan, _text("error", error or ""))
 
     def observe(self, params: Mapping[str, Any], value: Any) -> Trial:
         """Take a result from elsewhere, which was never asked for."""
@@ -191,9 +191,8 @@ class Study:
 
     def note(self, trial: Trial | int, text: str) -> Trial:
         """Keep a note with a trial, in place of the one before."""
-        if not isinstance(text, str):
-            raise TellError(f"wanted a text as note, got {text!r}")
-        return self._change(trial, lambda known, _: replace(known, notes=text))
+        kept = _text("note", text)
+        return self._change(trial, lambda known, _: replace(known, notes=kept))
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial of ours: whoever asks next gets it."""
@@ -215,8 +214,8 @@ class Study:
     @property
     def others_at_work(self) -> bool:
         """Whether trials are under way elsewhere that would come here if their workers fell silent."""
-        leases = self._store.read(self._ledger.leases)
-        return any(lease.ticket not in self._held.values() for lease in leases)
+        running = self._store.read(self._ledger.leases)
+        return any(lease.ticket not in self._held.values() for lease in running)
 
     def optimize(
         self,
@@ -260,6 +259,7 @@ class Study:
         """Give back what was asked for and not told, and let go of the database."""
         if self._heartbeat:
             self._heartbeat.stop()
+            self._heartbeat = None
         for number in list(self._held) if self._lease is not None else ():
             self.release(number)
         self._store.close()
@@ -268,10 +268,10 @@ class Study:
         def look(
             connection: sa.Connection,
         ) -> tuple[tuple[Trial, ...], list[Lease], list[tuple[str, Params]]]:
-            known, leases = self._ledger.trials(connection), self._ledger.leases(connection)
-            others = [lease for lease in leases if lease.ticket not in self._held.values()]
+            running = self._ledger.leases(connection)  # first: each of these trials is then known
+            others = [lease for lease in running if lease.ticket not in self._held.values()]
             over = self._watch.over(others, self._store.now(connection))
-            return known, over, self._ledger.queued(connection, first=True)
+            return self._ledger.trials(connection), over, self._ledger.queued(connection, first=True)
 
         known, over, queued = self._store.read(look)
         if over:
@@ -302,6 +302,13 @@ class Study:
     def _begun(self, connection: sa.Connection, params: Params, origin: Origin, now: Moment) -> Trial:
         number = len(self._ledger.trials(connection))
         return Trial(number, params, origin=origin, asked_at=now.utc, worker=worker.name())
+
+    @property
+    def _held(self) -> dict[int, str]:
+        """Numbers of trials, and the tickets with which this process asked; a fork begins with none."""
+        if os.getpid() != self._process:
+            self._process, self._tickets, self._heartbeat = os.getpid(), {}, None
+        return self._tickets
 
     def _hold(self, number: int, ticket: str) -> None:
         self._held[number] = ticket
@@ -360,3 +367,9 @@ class Study:
         if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
             return int(trial)
         raise TellError(f"wanted a trial that ask returned, or its number, got {trial!r}")
+
+
+def _text(what: str, text: Any) -> str:
+    if not isinstance(text, str):
+        raise TellError(f"wanted a text as {what}, got {text!r}")
+    return storable(text)

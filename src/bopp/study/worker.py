@@ -34,7 +34,7 @@ def _machine() -> str | None:
 def _birth(pid: int) -> str | None:
     """Machine and start of a process that lives; None where there is none."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except OSError:
         return None
     return None if _machine() is None or state[0] in "ZX" else f"{_machine()}-{state[19]}"
