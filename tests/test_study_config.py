@@ -180,14 +180,17 @@ def test_integers_may_be_larger_than_those_of_a_machine(low: int, high: int, tmp
         ("sqlite:////var/study.db", "sqlite:////var/study.db"),
         ("sqlite:///study.db?timeout=3", "sqlite:///{}/study.db?timeout=3"),
         ("sqlite+pysqlite:///study.db", "sqlite+pysqlite:///{}/study.db"),
-        ("sqlite://", "sqlite://"),
-        ("sqlite:///", "sqlite:///"),
-        ("sqlite:///:memory:", "sqlite:///:memory:"),
         ("postgresql://host/study.db", "postgresql://host/study.db"),
     ],
 )
 def test_a_path_to_a_store_begins_at_the_file(store: str, resolved: str, tmp_path: Path) -> None:
     assert read(tmp_path, f'{STUDY}store = "{store}"\n').store == resolved.format(tmp_path)
+
+
+@pytest.mark.parametrize("store", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
+def test_a_store_in_memory_would_be_lost(store: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\[study\] store: wanted a file or a server"):
+        read(tmp_path, f'{STUDY}store = "{store}"\n')
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,7 @@ def main() -> NoReturn:
     wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
     _prepare()
     try:
-        app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False)
-        sys.exit(0)
+        code = app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except SystemExit as end:
@@ -71,6 +70,7 @@ def main() -> NoReturn:
         if debug:
             raise
         sys.exit(_explained(error, wrong_usage))
+    sys.exit(code)
 
 
 def _prepare() -> None:

@@ -230,7 +230,7 @@ def shown(url: str) -> str:
 
 
 def _without_secrets(url: sa.URL) -> str:
-    return url.set(query={}).render_as_string()
+    return url.set(drivername=url.get_backend_name(), query={}).render_as_string()
 
 
 def _understood(url: str) -> tuple[sa.URL, Path | str | None]:

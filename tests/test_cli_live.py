@@ -1,0 +1,201 @@
+import io
+import multiprocessing
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from bopp import Choice, Float, Optimizer, Params, Result, Trial
+from bopp.cli.live import SHOWN, Lines, Logged, Screen, live
+from bopp.cli.terminal import one_line
+from bopp.progress import Meter
+
+HOSTILE = "no [red]good[/red] [/b] \x1b[2J\x1b]0;x\x07\r\n\x00second"
+
+
+def optimizer(*values: float | str | None, observed: int = 0) -> Optimizer:
+    opt = Optimizer({"x": Float(0, 1), "name": Choice(["[red]", "\x1b[2J"])})
+    for _ in range(observed):
+        opt.observe({"x": 0.5, "name": "[red]"}, 9.0)
+    for value in values:
+        trial = opt.ask()
+        if isinstance(value, str):
+            opt.fail(trial, value)
+        elif value is not None:
+            opt.tell(trial, value)
+    return opt
+
+
+def told(show: Meter, result: Result, number: int = -1) -> None:
+    show.told(result.trials[number], result)
+
+
+def drawn(
+    *results: Result, budget: int | None = 10, name: str = "a study", dropped: str | None = None
+) -> str:
+    """What is on the screen after these results."""
+    with Live(console=Console(file=io.StringIO()), auto_refresh=False) as screen:
+        show = Screen(name, budget, screen, optimizer().result)
+        show.suggested(0.1)
+        for result in results:
+            told(show, result)
+        if dropped is not None:
+            show.dropped(dropped)
+        show.waiting()
+    paper = Console(file=io.StringIO(), force_terminal=True, width=300)
+    with paper.capture() as capture:
+        paper.print(screen.renderable)
+    return re.sub(r"\x1b\[[0-9;]*m", "", capture.get())  # without our own colours
+
+
+def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
+    show = Lines(5)
+    for values in ((3.25,), (3.25, "it broke"), (3.25, "it broke", 0.1 + 0.2)):
+        show.suggested(0.1)
+        show.waiting()
+        told(show, optimizer(*values).result)
+    show.dropped("trial 3 went\nelsewhere")
+    show.interrupted()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [
+        "1 of 5: trial 0 3.25; best 3.25 in trial 0",
+        "2 of 5: trial 1 failed: it broke; best 3.25 in trial 0",
+        "3 of 5: trial 2 0.3; best 0.3 in trial 2",
+        "trial 3 went elsewhere",
+    ]
+
+
+def test_a_line_without_budget_or_best(capsys: pytest.CaptureFixture[str]) -> None:
+    told(Lines(None), optimizer("why").result)
+    assert capsys.readouterr().err == "1: trial 0 failed: why; no best yet\n"
+
+
+def test_a_line_is_one_line_whatever_the_error(capsys: pytest.CaptureFixture[str]) -> None:
+    told(Lines(2), optimizer(HOSTILE).result)
+    shown = capsys.readouterr().err
+    assert shown == f"1 of 2: trial 0 failed: {one_line(HOSTILE)}; no best yet\n"
+    assert "\x1b" not in shown
+
+
+def test_trials_from_elsewhere_do_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+    told(Lines(2), optimizer(1.0, observed=3).result)
+    assert capsys.readouterr().err.startswith("1 of 2: trial 3 1;")
+
+
+def test_without_a_terminal_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with live("name", 3, optimizer().result) as show:
+        told(show, optimizer(1.0).result)
+    assert capsys.readouterr() == ("", "1 of 3: trial 0 1; best 1 in trial 0\n")
+
+
+def test_on_a_terminal_there_is_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with live("name", 3, optimizer().result) as show:
+        assert isinstance(show, Screen)
+        told(show, optimizer(1.5).result)
+        print("of the objective")
+    shown = capsys.readouterr()
+    assert shown.out == "of the objective\n"
+    assert "1 of 3" in shown.err
+    assert "1.5" in shown.err
+
+
+def test_the_screen_before_any_result() -> None:
+    shown = drawn()
+    assert "a study" in shown
+    assert re.search(r"trials +0 of 10", shown)
+    assert "time " in shown
+    assert "no best yet" in shown
+    assert "time left" not in shown
+
+
+def test_the_screen_with_results() -> None:
+    shown = drawn(optimizer(3.0, "it broke", None).result, optimizer(3.0, "it broke", 0.25).result)
+    assert re.search(r"trials +3 of 10", shown)
+    assert re.search(r"running, failed +0, 1", shown)
+    assert re.search(r"best +0\.25 at x=0\.\d+, name=", shown)
+    assert re.search(r"time left +about \d:\d\d:\d\d", shown)
+    assert re.search(r"^2 +0\.25 *$", shown, re.MULTILINE)
+
+
+def test_the_screen_with_failures_alone() -> None:
+    shown = drawn(optimizer("one").result, optimizer("one", "two").result)
+    assert "no best yet" in shown
+    assert re.search(r"running, failed +0, 2", shown)
+    assert re.search(r"^1 +failed: two *$", shown, re.MULTILINE)
+
+
+def test_the_screen_without_a_budget() -> None:
+    shown = drawn(optimizer(1.0).result, budget=None)
+    assert re.search(r"trials +1 *$", shown, re.MULTILINE)
+    assert "time left" not in shown
+    assert "━" not in shown
+
+
+@pytest.mark.parametrize("budget", [1, 10])
+def test_the_screen_beyond_its_budget(budget: int) -> None:
+    shown = drawn(optimizer(*[1.0] * 12).result, budget=budget)
+    assert f"12 of {budget}" in shown
+    assert re.search(r"time left +about 0:00:00", shown)
+
+
+def test_the_screen_shows_the_latest_alone() -> None:
+    values = [float(step) for step in range(SHOWN + 3)]
+    shown = drawn(*[optimizer(*values[: count + 1]).result for count in range(len(values))])
+    numbers = re.findall(r"^(\d+) +\d+ *$", shown, re.MULTILINE)
+    assert numbers == [str(step) for step in range(3, SHOWN + 3)]
+
+
+def test_the_screen_shows_hostile_texts_as_they_are() -> None:
+    best = Trial(0, {"x": 0.5, "name": "\x1b[2J"}, "done", 1.0)
+    failed = Trial(1, {"x": 0.5, "name": "[red]"}, "failed", error=HOSTILE)
+    result = Result(optimizer().result.space, "minimize", (best, failed))
+    shown = drawn(result, name=HOSTILE, dropped=HOSTILE)
+    assert not {"\x1b", "\x07", "\r", "\0"}.intersection(shown)
+    assert shown.count(one_line(HOSTILE)) == 3
+    assert r"name=\x1b[2J" in shown
+
+
+def test_the_screen_tells_why_something_was_dropped() -> None:
+    assert "trial 3 went to host/12/x" in drawn(dropped="trial 3 went\nto host/12/x")
+
+
+def noisy(params: Params) -> float:
+    os.write(1, b"printed\n")
+    os.write(2, b"to the error stream\n")
+    os.system("echo by a program")
+    return float(params["x"])
+
+
+def in_a_process(objective: Any, answers: Any) -> None:
+    answers.put([objective({"x": 0.25}), objective({"x": 0.5})])
+
+
+def test_what_a_logged_objective_prints_is_in_the_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "study.log").write_text("before\n")
+    answers: Any = multiprocessing.SimpleQueue()
+    process = multiprocessing.Process(
+        target=in_a_process, args=(Logged(noisy, tmp_path / "study.log"), answers)
+    )
+    process.start()
+    assert answers.get() == [0.25, 0.5]
+    process.join()
+    log = (tmp_path / "study.log").read_text()
+    assert log.startswith("before\n")
+    assert log.count("printed") == log.count("to the error stream") == log.count("by a program") == 2
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_log_that_cannot_be_written_is_no_failure_of_the_objective(tmp_path: Path) -> None:
+    assert Logged(lambda params: 0.5, tmp_path / "nowhere" / "study.log")({"x": 0.5}) == 0.5

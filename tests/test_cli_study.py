@@ -1,0 +1,1157 @@
+import csv
+import gc
+import json
+import os
+import re
+import select
+import shlex
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import pytest
+
+import bopp as library
+from bopp import Choice, Float, Int, Recipe
+from bopp.cli import looking
+from bopp.cli.terminal import one_line
+from bopp.errors import ConfigError
+from bopp.study.exchange import exported
+from commands import Bopp, Ended
+
+PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
+PYTHON = shlex.quote(sys.executable)
+COMMANDS = [
+    *("init", "run", "worker", "status", "best", "trials", "plot", "export", "import"),
+    *("ask", "tell", "observe", "enqueue"),
+]
+HOSTILE = "\x1b[2J\x1b]0;x\x07 [red]x[/red] [/b]\r\nsecond line"
+
+SPACE = """
+[space]
+x = { type = "float", low = 0.0, high = 1.0 }
+y = { type = "int", low = -5, high = 5 }
+"""
+PARAMETERS: dict[str, library.Parameter] = {"x": Float(0, 1), "y": Int(-5, 5)}
+OBJECTIVE = """
+import json, os, signal, subprocess, sys, time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def loss(params):
+    calls = HERE / "calls"
+    with calls.open("a") as file:
+        file.write(".")
+    if (HERE / "hold").exists() and calls.stat().st_size == 7:
+        child = subprocess.Popen(["sleep", "600"])
+        (HERE / "pids").write_text(f"{os.getpid()} {child.pid} .")
+        time.sleep(600)
+    return (params["x"] - 0.3) ** 2 + params["y"] / 10
+
+
+def odd(params):
+    how = params["how"]
+    if how == "raises":
+        raise ValueError("no good \\x1b[2J[red]\\nsecond line")
+    if how == "exits":
+        sys.exit(3)
+    if how == "dies":
+        os._exit(3)
+    if how == "segfaults":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "hangs":
+        time.sleep(600)
+    return {"nan": float("nan"), "none": None, "text": "0.5", "infinite": -float("inf"), "huge": 10**400,
+            "good": 0.5}[how]
+
+
+if __name__ == "__main__":
+    print("a line before")
+    print(json.dumps({"value": loss(json.loads(sys.argv[1]))}))
+"""
+
+
+def loss(params: library.Params) -> float:
+    return float((params["x"] - 0.3) ** 2 + params["y"] / 10)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a command imports or puts on the path is gone after a test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = dict(sys.modules)
+    yield
+    sys.modules.pop("objective", None)
+    for name in sys.modules.keys() - before.keys():
+        if name.startswith("objective"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the commands are called."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(
+    folder: Path,
+    objective: str | None = 'python = "objective:loss"',
+    space: str = SPACE,
+    code: str = OBJECTIVE,
+    **settings: Any,
+) -> Path:
+    """A study file, with its objective beside it."""
+    table = {"name": "a study", "budget": 9, **settings}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
+    told = "" if objective is None else f"\n[objective]\n{objective}\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "study.toml").write_text("[study]\n" + "\n".join(lines) + "\n" + told + space)
+    (folder / "objective.py").write_text(code)
+    return folder / "study.toml"
+
+
+def url_of(folder: Path) -> str:
+    return f"sqlite:///{folder / 'study.db'}"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_refused(ended: Ended, code: int, *words: object) -> None:
+    """One line that says what was wrong, and its exit code."""
+    assert (ended.code, ended.out) == (code, ""), ended
+    assert ended.err.startswith("bopp: ")
+    assert ended.err.endswith("\n")
+    assert ended.err.count("\n") == 1
+    assert "Traceback" not in ended.err
+    assert [word for word in map(str, words) if word not in ended.err] == []
+
+
+def assert_plain(text: str) -> None:
+    """No escape codes, no boxes, no markup that was obeyed."""
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2500-\u257f]", text)
+
+
+# From everywhere
+
+
+Tail = Callable[[], tuple[list[str], list[str]]]
+
+
+@pytest.fixture(params=["folder", "file", "sqlite", "sqlite name", "postgres", "postgres name"])
+def tails(
+    request: pytest.FixtureRequest, here: Path, postgres_server: Any
+) -> Iterator[tuple[list[str], list[str]]]:
+    """How to say which study: after the words of most commands, and of tell, observe and enqueue."""
+    where, _, named = request.param.partition(" ")
+    name = ["a study"] if named else []
+    url = request.getfixturevalue("postgres_url") if where == "postgres" else url_of(here)
+    if where in ("folder", "file"):
+        written(here, recipe="random")
+        yield ([], []) if where == "folder" else (["study.toml"], ["--in", "study.toml"])
+        return
+    with library.open_study(url, "a study", PARAMETERS, recipe=Recipe.random()) as study:
+        assert study.trials == ()
+    if named:
+        library.open_study(url, "another", PARAMETERS).close()
+    yield [url, *name], ["--in", url, *(["--name", *name] if name else [])]
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # commands close no connection
+def test_a_study_by_hand_from_every_source(
+    bopp: Bopp, tails: tuple[list[str], list[str]], here: Path
+) -> None:
+    tail, option = tails
+    ended = bopp("ask", *tail)
+    where = f" {' '.join(option[:2])}" if tail and tail != ["study.toml"] else ""
+    assert (ended.code, ended.err) == (0, f"Then: bopp tell 0 VALUE{where}, or --failed REASON\n")
+    assert re.fullmatch(r"trial 0\n  x +0\.\d+\n  y +-?\d\n", ended.out)
+    assert bopp("tell", 0, "-0.5", *option, "--note", "cold") == (0, "", "trial 0 done: -0.5\n")
+    asked = json.loads(bopp("ask", *tail, "--count", 2, "--json").out)
+    assert [trial["number"] for trial in asked] == [1, 2]
+    assert [trial["state"] for trial in asked] == ["asked", "asked"]
+    assert bopp("tell", 2, "nan", *option) == (0, "", "trial 2 failed\n")
+    assert bopp("observe", "-1e-3", "x=0.5", "y=-3", *option) == (0, "", "trial 3 done\n")
+    assert bopp("enqueue", "x=0.25", "y=5", *option) == (0, "", "1 in the queue\n")
+    queued = json.loads(bopp("ask", *tail, "--json").out)[0]
+    assert (queued["params"], queued["origin"]) == ({"x": 0.25, "y": 5}, "queued")
+
+    ended = bopp("status", *tail)
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in ended.out.splitlines())
+    assert (ended.code, ended.err) == (0, "")
+    assert [facts[word] for word in ("study", "done", "failed", "asked")] == ["a study", "2", "1", "2"]
+    assert facts["best"] == "-0.5 in trial 0"
+    assert facts["workers"].split(", ") == [f"{os.uname().nodename}/{os.getpid()}"]
+    assert_plain(ended.out)
+
+    best = json.loads(bopp("best", *tail, "--json").out)
+    assert (best["number"], best["value"], best["notes"]) == (0, -0.5, "cold")
+    ended = bopp("best", *tail)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[:3] == ["value   -0.5", "trial   0", "params"]
+    assert ended.out.splitlines()[3].split() == ["x", repr(best["params"]["x"])]
+
+    ended = bopp("trials", *tail)
+    assert (ended.code, ended.err) == (0, "")
+    assert_plain(ended.out)
+    head, *lines = ended.out.splitlines()
+    assert head.split() == ["trial", "state", "value", "x", "y", "remark"]
+    assert [line.split()[:2] for line in lines] == [
+        [str(number), state] for number, state in enumerate(["done", "asked", "failed", "done", "asked"])
+    ]
+    assert lines[0].endswith("cold")
+    assert lines[2].endswith("the value was nan")
+    records = json.loads(bopp("trials", *tail, "--json").out)
+    assert [record["value"] for record in records] == [-0.5, None, None, -0.001, None]
+    rows = list(csv.DictReader(bopp("trials", *tail, "--csv").out.splitlines()))
+    assert [row["value"] for row in rows] == ["-0.5", "", "", "-0.001", ""]
+    assert [float(row["x"]) for row in rows] == [record["params"]["x"] for record in records]
+
+    ended = bopp("export", *tail)
+    assert (ended.code, ended.err) == (0, "")
+    assert bopp("export", *tail, "--out", "study.jsonl") == (0, "", "Wrote study.jsonl\n")
+    assert (here / "study.jsonl").read_text() == ended.out
+    copied = "Imported 'copy' into sqlite:///copy.db\n"
+    assert bopp("import", "study.jsonl", "sqlite:///copy.db", "copy") == (0, "", copied)
+    assert json.loads(bopp("trials", "sqlite:///copy.db", "--json").out) == records
+    ended = bopp("plot", *tail, "--kind", "convergence", "--out", "drawn")
+    assert ended == (0, "drawn/convergence.png\ndrawn/convergence.svg\n", "")
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_store_with_none_or_several_studies_wants_a_name(bopp: Bopp, here: Path, count: int) -> None:
+    url = url_of(here)
+    library.open_study(url, "gone", {"x": Float(0, 1)})
+    with sqlite3.connect(here / "study.db") as connection:
+        connection.execute("DELETE FROM bopp_studies")
+    connection.close()
+    names = ["one [red]", "two"][:count]
+    for name in names:
+        library.open_study(url, name, {"x": Float(0, 1)}, recipe=Recipe.random())
+    for words in (
+        ("best", url),
+        ("trials", url),
+        ("ask", url),
+        ("tell", 0, 1, "--in", url),
+        ("observe", 1, "x=0.5", "--in", url),
+        ("enqueue", "x=0.5", "--in", url),
+        ("export", url),
+        ("plot", url),
+    ):
+        assert_refused(bopp(*words), 2, f"{count} studies", *map(repr, names))
+    ended = bopp("status", url)
+    assert (ended.code, ended.err) == (0, "")
+    head, *lines = ended.out.splitlines()
+    assert head.split() == ["study", "done", "failed", "asked", "best"]
+    assert [re.split("  +", line)[0] for line in lines] == names
+    if names:
+        assert bopp("observe", 1, "x=0.5", "--in", url, "--name", "two").code == 0
+        assert "1 in trial 0" in bopp("status", url).out
+        assert bopp("best", url, "two").code == 0
+        assert bopp("best", url, "one [red]").code == 4
+        assert_refused(bopp("best", url, "three"), 2, "'three'", "'two'")
+
+
+def test_a_name_after_a_study_file_is_the_study_that_is_meant(bopp: Bopp, here: Path) -> None:
+    written(here)
+    library.open_study(url_of(here), "a study", PARAMETERS)
+    library.open_study(url_of(here), "another", PARAMETERS)
+    bopp("observe", 1, "x=0.5", "y=1", "--name", "another")
+    bopp("enqueue", "x=0.5", "y=1", "--name", "another")
+    bopp("ask", "study.toml", "another")
+    bopp("tell", 1, 2, "--name", "another")
+    assert library.open_study(url_of(here), "a study").trials == ()
+    assert [trial.value for trial in library.open_study(url_of(here), "another").trials] == [1.0, 2.0]
+
+
+def test_a_failure_is_told_in_a_store(bopp: Bopp, here: Path) -> None:
+    library.open_study(url_of(here), "s", {"x": Float(0, 1)}, recipe=Recipe.random(), lease=None).ask()
+    assert bopp("tell", 0, "--failed", "the flask broke", "--in", url_of(here)) == (0, "", "trial 0 failed\n")
+
+
+def test_python_dash_m_is_the_same_program(here: Path) -> None:
+    ended = program(here, "init")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "Wrote study.toml and objective.py. Change them, then: bopp run study.toml\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(bopp: Bopp, command: str) -> None:
+    ended = bopp(command, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    first, *lines = ended.out.splitlines()
+    assert f"bopp {command} [OPTIONS]" in first
+    assert_plain(ended.out)
+    assert max(map(len, lines)) <= 80
+
+
+# Init
+
+
+def test_the_template_runs_as_it_is(bopp: Bopp, here: Path) -> None:
+    ended = bopp("init", "new/folder")
+    assert ended.code == 0
+    assert sorted(files(here)) == ["new/folder/objective.py", "new/folder/study.toml"]
+    assert ended.err.endswith("bopp run new/folder/study.toml\n")
+    ended = bopp("run", "new/folder/study.toml", "--budget", 3)
+    assert ended.code == 0
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["rate", "momentum", "warmup", "method"]
+    assert ended.err.splitlines()[-1].startswith("3 trials in sqlite:///")
+
+
+@pytest.mark.parametrize("there", ["study.toml", "objective.py"])
+def test_init_overwrites_nothing(bopp: Bopp, here: Path, there: str) -> None:
+    (here / there).write_text("mine")
+    assert_refused(bopp("init"), 2, there, "there already")
+    assert files(here) == {there: b"mine"}
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below", "/proc/nowhere"])
+def test_init_in_a_place_that_cannot_be_written(bopp: Bopp, here: Path, folder: str) -> None:
+    (here / "file").write_text("mine")
+    assert_refused(bopp("init", folder), 3, f"cannot write to {folder}")
+    assert files(here) == {"file": b"mine"}
+
+
+# Wrong requests
+
+
+WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
+    (("nonsense",), 2, ("nonsense",)),
+    (("run", "nowhere.toml"), 2, ("nowhere.toml", "no such file")),
+    (("run", "."), 2, ("wanted a file",)),
+    (("run", "more", "words"), 2, ("words",)),
+    (("run", "--budget", "0"), 2, ("--budget",)),
+    (("run", "--budget", "many"), 2, ("--budget", "integer")),
+    (("run", "--workers", "0"), 2, ("--workers",)),
+    (("run", "--workers"), 2, ("--workers",)),
+    (("run", "--wrong"), 2, ("--wrong",)),
+    (("run", "byhand.toml"), 2, ("[objective]", "bopp ask")),
+    (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
+    (("run", "other.toml"), 2, ("'a study'", "space", "'x'")),
+    (("run", "nomodule.toml"), 2, ("[objective] python", "'nomodule'")),
+    (("run", "study.db"), 2, ("study.db", "a database: sqlite:///study.db?")),
+    (("run", "badstore.toml"), 3, ("nofolder/study.db", "does its folder exist")),
+    (("run", "garbage.toml"), 3, ("garbage.db", "not a database")),
+    (("worker",), 2, ("url",)),
+    (("worker", "URL"), 2, ("name",)),
+    (("worker", "URL", "a study", "--python", "nomodule:f"), 2, ("'nomodule'",)),
+    (("worker", "URL", "a study", "--python", "objective"), 2, ("module:function",)),
+    (("worker", "URL", "a study", "--python", "objective:nothing"), 2, ("'nothing'",)),
+    (("worker", "URL", "a study", "--command", "echo 1"), 2, ("{x}",)),
+    (("worker", "URL", "a study", "--command", " "), 2, ("wanted a command",)),
+    (("worker", "URL", "a study", "--command", "echo {z}"), 2, ("{z}",)),
+    (("worker", "URL", "a study", "--command", "echo '{params}'", "--shell"), 2, ("quotes",)),
+    (("worker", "URL", "a study", "--python", "objective:loss", "--file", "study.toml"), 2, ("got 2",)),
+    (("worker", "URL", "a study", "--file", "nowhere.toml"), 2, ("nowhere.toml",)),
+    (("worker", "URL", "no study"), 2, ("'no study'", "'a study'")),
+    (("worker", "sqlite:///nowhere.db", "a study"), 2, ("nowhere.db",)),
+    (("worker", "URL", "a study", "--lease", "0"), 2, ("lease",)),
+    (("worker", "URL", "a study", "--lease", "nan"), 2, ("lease",)),
+    (("worker", "URL", "a study", "--timeout", "nan"), 2, ("timeout",)),
+    (("worker", "URL", "a study", "--timeout", "-1"), 2, ("timeout",)),
+    (("worker", "URL", "a study", "--budget", "0"), 2, ("--budget",)),
+    (("status", "nowhere.toml"), 2, ("nowhere.toml",)),
+    (("status", "sqlite:///nowhere.db"), 2, ("nowhere.db",)),
+    (("status", "sqlite:///garbage.db"), 3, ("garbage.db",)),
+    (("status", "URL", "no study"), 2, ("'no study'",)),
+    (("status", "mysql://me:secret@host/db"), 2, ("wanted sqlite:///", "postgresql://", "mysql://me:***@")),
+    (("status", "://"), 2, ("wanted sqlite:///",)),
+    (("best", "unborn.toml"), 2, ("'unborn'",)),
+    (("best", "--csv"), 2, ("--csv",)),
+    (("trials", "--json", "--csv"), 2, ("--json", "--csv")),
+    (("trials", "a", "b", "c"), 2, ("c",)),
+    (("ask", "--count", "0"), 2, ("--count",)),
+    (("tell",), 2, ("number",)),
+    (("tell", "0"), 2, ("--failed",)),
+    (("tell", "0", "1", "--failed", "why"), 2, ("not both",)),
+    (("tell", "zero", "1"), 2, ("number", "integer")),
+    (("tell", "0", "much"), 2, ("'much'",)),
+    (("tell", "0", "0,5"), 2, ("'0,5'",)),
+    (("tell", "0", ""), 2, ("''",)),
+    (("tell", "0", "0.75"), 2, ("trial 0", "0.5", "0.75")),
+    (("tell", "0", "--failed", "why"), 2, ("trial 0", "0.5", "failed")),
+    (("tell", "7", "1"), 2, ("trial 7",)),
+    (("tell", "-1", "1"), 2, ("trial -1",)),
+    (("tell", "9" * 30, "1"), 2, ("9" * 30,)),
+    (("tell", "7", "1", "--note", "n"), 2, ("trial 7",)),
+    (("observe", "1"), 2, ("params",)),
+    (("observe", "1", "x=0.5"), 2, ("y",)),
+    (("observe", "1", "x=0.5", "y"), 2, ("x=..., y=...", "'y'")),
+    (("observe", "1", "x=0.5", "y=1", "z=1"), 2, ("'z=1'",)),
+    (("observe", "1", "x=0.5", "y=1.5"), 2, ("'y'", "1.5")),
+    (("observe", "1", "x=0.5", "y=6"), 2, ("'y'", "6")),
+    (("observe", "1", "x=nan", "y=1"), 2, ("'x'", "nan")),
+    (("observe", "1", "x=half", "y=1"), 2, ("x", "'half'")),
+    (("observe", "1", "x=0.5", "y=" + "9" * 5000), 2, ("y",)),
+    (("observe", "much", "x=0.5", "y=1"), 2, ("'much'",)),
+    (("enqueue",), 2, ("params",)),
+    (("enqueue", "x=2", "y=1"), 2, ("'x'", "2")),
+    (("enqueue", "--wrong=1", "x=0.5", "y=1"), 2, ("--wrong=1",)),
+    (("export", "--out", "nofolder/file"), 3, ("cannot write to nofolder/file",)),
+    (("export", "--out", "folder"), 3, ("cannot write to folder",)),
+    (("import",), 2, ("file",)),
+    (("import", "nowhere", "URL"), 2, ("cannot read nowhere",)),
+    (("import", "folder", "URL"), 2, ("cannot read folder",)),
+    (("import", "study.toml", "URL"), 2, ("study.toml", "wanted what bopp export wrote")),
+    (("import", "garbage.db", "sqlite:///new.db"), 2, ("wanted what bopp export wrote",)),
+    (("import", "whole.jsonl", "URL"), 2, ("whole.jsonl", "'a study' already")),
+    (("import", "whole.jsonl", "new.db"), 2, ("sqlite:///new.db",)),
+    (("import", "whole.jsonl", "URL", "a\nb"), 2, ("control characters",)),
+    (("import", "whole.jsonl", "sqlite:///nofolder/new.db"), 3, ("nofolder",)),
+    (("import", "cut.jsonl", "URL", "new"), 2, ("cut.jsonl", "cut off", "checksum")),
+    (("import", "short.jsonl", "URL", "new"), 2, ("short.jsonl", "cut off", "checksum")),
+    (("plot", "--kind", "pie"), 2, ("--kind", "pie", "parallel")),
+    (("plot", "--out", "study.toml"), 3, ("cannot write to study.toml",)),
+    (("plot", "unborn.toml"), 2, ("'unborn'",)),
+]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a study with one trial, among others that are wrong in one way each."""
+    folder = tmp_path_factory.mktemp("template")
+    whole = written(folder, recipe="random").read_text()
+    variants = {
+        "byhand": ('[objective]\npython = "objective:loss"\n', ""),
+        "broken": ("[study]", "[study"),
+        "other": ("high = 1.0", "high = 2.0"),
+        "nomodule": ("objective:loss", "nomodule:loss"),
+        "unborn": ('"a study"', '"unborn"'),
+        "badstore": ("[study]", '[study]\nstore = "sqlite:///nofolder/study.db"'),
+        "garbage": ("[study]", '[study]\nstore = "sqlite:///garbage.db"'),
+    }
+    for name, (old, new) in variants.items():
+        assert old in whole
+        (folder / f"{name}.toml").write_text(whole.replace(old, new))
+    (folder / "garbage.db").write_bytes(b"no database at all, but long enough for one " * 100)
+    (folder / "folder").mkdir()
+    (folder / "folder" / "file").touch()
+    study = library.open_study(url_of(folder), "a study", PARAMETERS, recipe=Recipe.random())
+    study.tell(study.ask(), 0.5)
+    content = exported(study)
+    (folder / "whole.jsonl").write_bytes(content)
+    (folder / "cut.jsonl").write_bytes(content[:-20])
+    (folder / "short.jsonl").write_bytes(content.replace(content.splitlines(keepends=True)[1], b""))
+    return files(folder)
+
+
+@pytest.fixture
+def told(template: dict[str, bytes], here: Path) -> Path:
+    """A folder of its own with these files."""
+    for name, content in template.items():
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_bytes(content)
+    return here
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "named"), WRONG, ids=lambda part: " ".join(part)[:70] if isinstance(part, tuple) else ""
+)
+def test_a_wrong_request_is_one_line_and_changes_nothing(
+    bopp: Bopp, told: Path, words: tuple[str, ...], code: int, named: tuple[str, ...]
+) -> None:
+    before = files(told)
+    ended = bopp(*[url_of(told) if word == "URL" else word for word in words])
+    assert_refused(ended, code, *named)
+    assert_plain(ended.err)
+    assert len(ended.err) < 700
+    after = files(told)
+    assert after == before | {name: b"" for name in after if name.endswith(".db-turn")}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_debug_anywhere_gives_the_error_as_it_is(bopp: Bopp, told: Path, place: int) -> None:
+    words = ["best", "nowhere.toml"]
+    words.insert(place, "--debug")
+    with pytest.raises(ConfigError, match="no such file"):
+        bopp(*words)
+
+
+def test_debug_is_a_traceback(told: Path) -> None:
+    ended = program(told, "tell", 0, "much", "--debug")
+    assert ended.code == 1
+    assert "Traceback (most recent call last)" in ended.err
+    assert "got 'much'" in ended.err.splitlines()[-1]
+
+
+def test_a_traceback_elsewhere_than_on_a_terminal_is_plain(told: Path) -> None:
+    assert_plain(program(told, "tell", 0, "much", "--debug").err)
+
+
+def test_an_error_that_nobody_foresaw_is_one_line(
+    bopp: Bopp, told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("a defect \x1b[2J")
+
+    monkeypatch.setattr(looking, "existing", broken)
+    line = "bopp: ZeroDivisionError: a defect \\x1b[2J (--debug shows where)\n"
+    for command in ("status", "best", "trials", "export", "plot"):
+        assert bopp(command) == (1, "", line)
+    with pytest.raises(ZeroDivisionError):
+        bopp("best", "--debug")
+
+
+def test_no_finished_trial_is_exit_code_4(bopp: Bopp, here: Path) -> None:
+    written(here, recipe="random")
+    assert bopp("enqueue", "x=0.5", "y=1").code == 0
+    for words in (("best",), ("best", "--json"), ("plot",), ("plot", "--kind", "slices")):
+        assert bopp(*words).code == 4
+    bopp("ask")
+    bopp("tell", 0, "--failed", "it broke")
+    assert_refused(bopp("best"), 4, "it broke")
+    assert not (here / "pictures").exists()
+
+
+@pytest.mark.parametrize("command", ["best", "status", "ask", "tell", "trials", "plot"])
+def test_pictures_and_servers_want_their_extra(
+    bopp: Bopp, told: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    words = (command, 0, 1, "--in") if command == "tell" else (command,)
+    assert_refused(bopp(*words, "postgresql://me:secret@host/db"), 2, "pip install 'bopp[postgres]'")
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert_refused(bopp("plot"), 2, "pip install 'bopp[plot]'")
+
+
+def test_a_server_that_is_not_there_is_exit_code_3(
+    bopp: Bopp, told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bopp.study import store
+
+    monkeypatch.setattr(store, "ABSENT", 0.1)
+    ended = bopp("status", "postgresql://me:secret@127.0.0.1:1/db")
+    assert_refused(ended, 3, "127.0.0.1", "***")
+    assert "secret" not in ended.err
+
+
+def test_a_password_is_not_shown_in_a_wrong_url(bopp: Bopp, told: Path) -> None:
+    ended = bopp("status", "postgresql://me:secret@host:port/db")
+    assert ended.code == 2
+    assert "secret" not in ended.err
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_password_is_not_shown_after_an_import(bopp: Bopp, told: Path, postgres_url: str) -> None:
+    url = postgres_url.replace("postgres@", "postgres:secret@")
+    try:
+        said = [bopp("import", "whole.jsonl", url).err, bopp("import", "whole.jsonl", url, "two").err]
+        said.append(bopp("best", url).err)
+    finally:
+        gc.collect()
+    assert "secret" not in "".join(said)
+
+
+def test_a_timeout_of_zero_is_refused(bopp: Bopp, told: Path) -> None:
+    ended = bopp("worker", url_of(told), "a study", "--timeout", "0", "--budget", "1")
+    assert_refused(ended, 2, "timeout")
+
+
+@pytest.mark.parametrize("out", [".", "/"])
+def test_an_export_to_a_folder_is_refused(bopp: Bopp, told: Path, out: str) -> None:
+    assert_refused(bopp("export", "--out", out), 3, "cannot write")
+
+
+@pytest.mark.parametrize("command", ["status", "best", "export"])
+def test_a_database_of_another_program_is_left_as_it_is(bopp: Bopp, here: Path, command: str) -> None:
+    connection = sqlite3.connect(here / "foreign.db")
+    connection.execute("CREATE TABLE bookmarks (name)")
+    connection.commit()
+    connection.close()
+    before = files(here)
+    bopp(command, "sqlite:///foreign.db")
+    assert files(here) == before
+
+
+# Values and texts
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-0.5", -0.5),
+        ("-1e-3", -0.001),
+        ("-5", -5.0),
+        ("1e300", 1e300),
+        ("-.5", -0.5),
+        ("nan", None),
+        ("-inf", None),
+        ("1e999", None),
+    ],
+)
+def test_a_value_may_be_negative_or_no_number(bopp: Bopp, here: Path, text: str, value: float | None) -> None:
+    written(here, recipe="random")
+    bopp("ask")
+    state = "failed" if value is None else "done"
+    shown = "" if value is None else f": {value!r}"
+    assert bopp("tell", 0, text) == (0, "", f"trial 0 {state}{shown}\n")
+    assert bopp("observe", text, "x=0.5", "y=-3") == (0, "", f"trial 1 {state}\n")
+    trials = json.loads(bopp("trials", "--json").out)
+    assert [trial["value"] for trial in trials] == [value, value]
+    assert bopp("tell", 0, text).code == 0  # told again, nothing changes
+    assert json.loads(bopp("trials", "--json").out) == trials
+
+
+def test_choices_are_told_by_their_text(bopp: Bopp, here: Path) -> None:
+    space = '[space]\nc = { type = "choice", options = ["a=b", " ", "", 3, 0.5, true, [1, 2], "ü"] }\n'
+    written(here, objective=None, space=space, recipe="random")
+    for text in ("a=b", " ", "", "3", "0.5", "True", "(1, 2)", "ü"):
+        assert bopp("observe", 1, f"c={text}").code == 0
+    options = [trial.params["c"] for trial in library.open_study(url_of(here), "a study").trials]
+    assert options == ["a=b", " ", "", 3, 0.5, True, (1, 2), "ü"]
+    assert_refused(bopp("observe", 1, "c=b"), 2, "c: wanted one of a=b", "'b'")
+
+
+def test_a_text_that_means_two_options_is_refused(bopp: Bopp, here: Path) -> None:
+    written(here, objective=None, space='[space]\nc = { type = "choice", options = [1, "1"] }\n')
+    assert_refused(bopp("observe", 1, "c=1"), 2, "c")
+
+
+def test_records_show_the_options_themselves(bopp: Bopp, here: Path) -> None:
+    written(here, objective=None, space='[space]\nc = { type = "choice", options = ["a", [1, 2]] }\n')
+    bopp("observe", 1, "c=(1, 2)")
+    assert json.loads(bopp("best", "--json").out)["params"] == {"c": [1, 2]}
+
+
+def test_hostile_texts_are_shown_and_do_nothing(bopp: Bopp, here: Path) -> None:
+    name = "[red]evil[/red] \u202e☃ <b>"
+    space = '[space]\n"\\u001b[2J[red]" = { type = "choice", options = ["\\u001b[31m", "[/b]\\nx"] }\n'
+    written(here, objective=None, space=space, name=name, recipe="random")
+    bopp("ask", "--count", "3")
+    assert bopp("tell", 0, "--failed", HOSTILE, "--note", HOSTILE).code == 0
+    assert bopp("tell", 1, "0.5", "--note", HOSTILE).code == 0
+    for words in (("status",), ("status", url_of(here)), ("best",), ("trials",), ("ask",), ("export",)):
+        ended = bopp(*words)
+        assert ended.code == 0
+        assert_plain(ended.out + ended.err)
+        assert "\u202e" not in ended.out
+    assert one_line(HOSTILE) in bopp("trials").out
+    assert "[red]evil[/red]" in bopp("status").out
+    for words in (("trials", "--json"), ("best", "--json")):
+        assert_plain(bopp(*words).out)
+    assert json.loads(bopp("best", "--json").out)["notes"] == HOSTILE
+    with library.open_study(url_of(here), name) as study:
+        rows = list(csv.DictReader(bopp("trials", "--csv").out.splitlines(keepends=True)))
+        assert [row["notes"] for row in rows] == [trial.notes or "" for trial in study.trials]
+
+
+@pytest.mark.parametrize("name", ["-", "../..", "a'; DROP TABLE bopp_trials; --", "x" * 1000, "☃" * 300, " "])
+def test_any_name_is_a_name(bopp: Bopp, here: Path, name: str) -> None:
+    library.open_study(url_of(here), name, {"x": Float(0, 1)}, recipe=Recipe.random())
+    assert bopp("observe", 1, "x=0.5", "--in", url_of(here), "--name", name).code == 0
+    assert json.loads(bopp("best", "--json", "--", url_of(here), name).out)["value"] == 1.0
+
+
+def test_a_name_that_the_output_cannot_hold_is_written_in_other_letters(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.open_study(url_of(here), "snow ☃", PARAMETERS)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    ended = program(here, "status", url_of(here))
+    assert (ended.code, ended.err) == (0, "")
+    assert r"snow \u2603" in ended.out
+
+
+# Pictures
+
+
+def test_all_pictures_of_a_study(bopp: Bopp, told: Path) -> None:
+    for x, y in ((0.1, 1), (0.5, -2), (0.9, 3)):
+        bopp("observe", x, f"x={x}", f"y={y}")
+    ended = bopp("plot")
+    assert (ended.code, ended.err) == (0, "")
+    kinds = ("convergence", "slices", "parallel", "importance")
+    paths = [Path("pictures") / f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")]
+    assert ended.out.splitlines() == [str(path) for path in paths]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths if path.suffix == ".png")
+    assert bopp("plot").out == ended.out
+
+
+@pytest.mark.parametrize("kind", ["convergence", "slices", "parallel", "importance"])
+def test_one_picture(bopp: Bopp, told: Path, kind: str) -> None:
+    assert bopp("plot", "--kind", kind, "--out", "a/b") == (0, f"a/b/{kind}.png\na/b/{kind}.svg\n", "")
+
+
+# Runs
+
+
+class Running(NamedTuple):
+    """A program under way; its outputs go to files, so that nobody waits for what it leaves behind."""
+
+    process: subprocess.Popen[str]
+    out: IO[str]
+    err: IO[str]
+
+    def end(self) -> Ended:
+        """How it ended, once it has."""
+        code = self.process.wait(PATIENCE)
+        for file in (self.out, self.err):
+            file.seek(0)
+        return Ended(code, self.out.read(), self.err.read())
+
+
+@contextmanager
+def started(folder: Path, *words: object) -> Iterator[Running]:
+    """The program as a process of its own; it and what its objective left behind are gone in the end."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bopp", *map(str, words)],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            text=True,
+        )
+        try:
+            yield Running(process, out, err)
+        finally:
+            process.kill()
+            process.wait()
+            end_held(folder)
+
+
+def end_held(folder: Path) -> None:
+    for pid in held(folder):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def program(folder: Path, *words: object) -> Ended:
+    with started(folder, *words) as running:
+        return running.end()
+
+
+def held(folder: Path) -> list[int]:
+    """The objective that holds still, and its child."""
+    path = folder / "pids"
+    words = path.read_text().split() if path.exists() else []
+    return [int(word) for word in words[:-1]] if words[-1:] == ["."] else []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def sequence(folder: Path | str) -> list[tuple[library.Params, float | None]]:
+    url = folder if isinstance(folder, str) else url_of(folder)
+    with library.open_study(url, "a study") as study:
+        return [(trial.params, trial.value) for trial in study.trials]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> list[tuple[library.Params, float | None]]:
+    """What a run without faults tries and finds."""
+    result = library.minimize(loss, PARAMETERS, budget=9, seed=0, progress=False)
+    return [(trial.params, trial.value) for trial in result.trials]
+
+
+WAYS = {
+    "python": 'python = "objective:loss"',
+    "command": f"command = '{PYTHON} objective.py {{params}}'",
+    "shell": f"command = 'echo | {PYTHON} objective.py {{params}} | cat'\nshell = true",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(
+    bopp: Bopp, here: Path, way: str, uninterrupted: list[Any]
+) -> None:
+    written(here, WAYS[way])
+    ended = bopp("run", "--budget", 4)
+    best = min(value for _, value in uninterrupted[:4])
+    assert ended.code == 0
+    assert [line.split(":")[0] for line in ended.err.splitlines()[:-1]] == [f"{n} of 4" for n in (1, 2, 3, 4)]
+    assert ended.err.splitlines()[-1].startswith(f"4 trials in {url_of(here)}; best {best:.6g} in trial ")
+    params = next(params for params, value in uninterrupted if value == best)
+    assert ended.out == f"x  {params['x']!r}\ny  {params['y']}\n"
+    assert_plain(ended.out + ended.err)
+    again = bopp("run", "--budget", 4)
+    assert (again.code, again.out) == (0, ended.out)
+    assert again.err == ended.err.splitlines()[-1] + "\n"
+    assert bopp("run").code == 0
+    assert sequence(here) == uninterrupted
+
+
+@pytest.mark.parametrize(
+    ("way", "number"),
+    [
+        ("python", signal.SIGINT),
+        ("python", signal.SIGKILL),
+        ("command", signal.SIGTERM),
+    ],
+)
+def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
+    bopp: Bopp, here: Path, way: str, number: int, uninterrupted: list[Any]
+) -> None:
+    written(here, WAYS[way])
+    (here / "hold").touch()
+    with started(here, "run") as running:
+        wait_for(lambda: held(here), "no trial was held")
+        pids = held(here)
+        assert all(map(alive, pids))
+        running.process.send_signal(number)
+        ended = running.end()
+        if number == signal.SIGKILL:
+            pids = pids[:1]  # nobody is left to end what the objective started
+        else:
+            assert (ended.code, ended.out) == (130, "")
+            said = f"Stopped. 6 trials are kept in {url_of(here)}. To go on: bopp run study.toml\n"
+            assert ended.err.endswith(said)
+            assert "Traceback" not in ended.err
+        wait_for(lambda: not any(map(alive, pids)), "the objective still runs")
+    (here / "hold").unlink()
+    assert sequence(here)[:6] == uninterrupted[:6]
+    assert bopp("run").code == 0
+    assert sequence(here) == uninterrupted
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_running(here: Path) -> None:
+    written(here, WAYS["shell"])
+    (here / "hold").touch()
+    with started(here, "run") as running:
+        wait_for(lambda: held(here), "no trial was held")
+        running.process.send_signal(signal.SIGHUP)
+        assert running.end().code == 130
+        wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
+
+
+def test_the_command_to_go_on_with_can_be_copied(
+    bopp: Bopp, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(here).rename(here / "my study.toml")
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bopp.study.runner.work", interrupted)
+    ended = bopp("run", "my study.toml")
+    assert ended.code == 130
+    assert shlex.split(ended.err.strip().rpartition("To go on: ")[2]) == ["bopp", "run", "my study.toml"]
+
+
+def queue(folder: Path, *words: str, name: str = "how") -> library.Study:
+    """A study whose queue has each of these words."""
+    study = library.open_study(url_of(folder), "a study", {name: Choice(list(words))}, recipe=Recipe.random())
+    for word in words:
+        study.enqueue({name: word})
+    return study
+
+
+def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: Path) -> None:
+    errors = {
+        "raises": "ValueError: no good \x1b[2J[red]\nsecond line",
+        "exits": "SystemExit: 3",
+        "dies": "the process ended with exit code 3 and no value",
+        "segfaults": f"the process ended with exit code {-signal.SIGSEGV} and no value",
+        "hangs": "no value within 0.3 seconds",
+        "nan": "the value was nan",
+        "none": "the value was nan",
+        "text": "objective: wanted a number as value, got '0.5'",
+        "infinite": "the value was -inf",
+        "huge": "the value was inf",
+        "good": None,
+    }
+    space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*errors])} }}\n'
+    settings: dict[str, Any] = {"recipe": "random", "budget": len(errors), "timeout": 0.3}
+    written(here, 'python = "objective:odd"', space, **settings)
+    study = queue(here, *errors)
+    ended = bopp("run")
+    assert (ended.code, ended.out) == (0, "how  good\n")
+    assert {trial.params["how"]: trial.error for trial in study.trials} == errors
+    assert len(ended.err.splitlines()) == len(errors) + 1
+    assert_plain(ended.err)
+    assert ended.err.splitlines()[-1].startswith("11 trials (10 failed) in ")
+    assert one_line("ValueError: no good \x1b[2J[red]\nsecond line") in bopp("trials").out
+
+
+def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Path) -> None:
+    scripts = {
+        "echo loss 0.5": None,
+        'echo "{\\"value\\": 0.25}"; echo 7': None,
+        'echo "{\\"value\\": null, \\"error\\": \\"diverged\\"}"': "diverged",
+        "echo 1; echo why >&2; exit 3": "exit code 3: why",
+        "kill -SEGV $$": "killed by SIGSEGV: nothing was printed",
+        "sleep 600 & sleep 600": "no value within 0.5 seconds",
+        "true": "no number in the output of the command: it printed nothing",
+        "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.125": None,
+        "echo nan": "the value was nan",
+    }
+    space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*scripts])} }}\n'
+    settings: dict[str, Any] = {"recipe": "random", "budget": len(scripts), "timeout": 0.5}
+    written(here, "command = '/bin/sh -c {how}'", space, **settings)
+    study = queue(here, *scripts)
+    ended = bopp("run")
+    assert ended.code == 0
+    assert {trial.params["how"]: trial.error for trial in study.trials} == scripts
+    assert [trial.value for trial in study.trials if trial.value is not None] == [0.5, 0.25, 0.125]
+    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 7")
+
+
+def test_a_run_without_any_value_is_exit_code_4(bopp: Bopp, here: Path) -> None:
+    written(here, "command = 'false {params}'", recipe="random", budget=2)
+    ended = bopp("run")
+    assert (ended.code, ended.out) == (4, "")
+    lines = ended.err.splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith("bopp: no trial came to a value: ")
+    assert "exit code 1" in lines[-1]
+
+
+def test_a_target_ends_a_run_and_further_ones_do_nothing(bopp: Bopp, here: Path) -> None:
+    written(here, target=10.0, recipe="random")
+    assert bopp("run").err.splitlines()[-1].startswith("1 trials in ")
+    assert bopp("run").err.count("\n") == 1
+
+
+def test_several_workers_evaluate_at_once(bopp: Bopp, here: Path) -> None:
+    code = (
+        "import os, time\nfrom pathlib import Path\nHERE = Path(__file__).parent\n"
+        "def loss(params):\n"
+        "    (HERE / f'at-{os.getpid()}').touch()\n"
+        "    end = time.monotonic() + 30\n"
+        "    while len(list(HERE.glob('at-*'))) < 3 and time.monotonic() < end:\n"
+        "        time.sleep(0.01)\n"
+        "    return len(list(HERE.glob('at-*')))\n"
+    )
+    written(here, code=code, recipe="random", workers=3, budget=6)
+    assert bopp("run").code == 0
+    assert [value for _, value in sequence(here)][:3] == [3.0, 3.0, 3.0]
+    assert len(list(here.glob("at-*"))) == 6
+
+
+def test_a_function_that_prints_much_does_not_block(here: Path) -> None:
+    code = (
+        "import sys\n"
+        "def loss(params):\n"
+        "    print('x' * 3_000_000)\n"
+        "    sys.stderr.write('y' * 3_000_000)\n"
+        "    return 1\n"
+    )
+    written(here, code=code, recipe="random", budget=2)
+    ended = program(here, "run")
+    assert ended.code == 0
+    assert ended.out.count("x" * 3_000_000) == 2
+    assert "2 of 2: trial 1 1; best 1 in trial 0" in ended.err
+
+
+# Workers
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest, here: Path) -> str:
+    """The URL of a store for several."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else url_of(here)
+
+
+def test_a_worker_beside_a_run(here: Path, shared: str) -> None:
+    code = "import time\ndef loss(params):\n    time.sleep(0.15)\n    return params['x']\n"
+    written(here / "one", code=code, store=shared, recipe="random", budget=24)
+    written(here / "two", code=code)
+    library.open_study(shared, "a study", PARAMETERS, recipe=Recipe.random()).close()
+    words = ("worker", shared, "a study", "--python", "objective:loss", "--budget", 24)
+    with started(here / "one", "run") as run, started(here / "two", *words) as worker:
+        ends = [run.end(), worker.end()]
+    assert [ended.code for ended in ends] == [0, 0]
+    with library.open_study(shared, "a study") as study:
+        trials = study.trials
+    assert [trial.state for trial in trials] == ["done"] * 24
+    assert len({trial.params["x"] for trial in trials}) == 24
+    shares = {trial.worker for trial in trials}
+    assert len(shares) == 2
+    mine = [sum(bool(re.match(r"\d+ of 24: ", line)) for line in ended.err.splitlines()) for ended in ends]
+    assert sum(mine) == 24
+    assert min(mine) > 0
+    assert ends[0].out == ends[1].out  # both tell the same best params
+
+
+def test_the_trial_of_a_killed_worker_is_finished_by_another(bopp: Bopp, here: Path, shared: str) -> None:
+    written(here, store=shared, recipe="random")
+    (here / "hold").touch()
+    (here / "calls").write_text("." * 6)  # the first trial is held
+    library.open_study(shared, "a study", PARAMETERS, recipe=Recipe.random()).close()
+    with started(here, "worker", shared, "a study", "--file", "study.toml") as worker:
+        wait_for(lambda: held(here), "no trial was held")
+        worker.process.kill()
+        worker.end()
+        with library.open_study(shared, "a study") as study:
+            (left,) = study.trials
+            assert left.state == "asked"
+            assert f"/{worker.process.pid}/" in str(left.worker)
+    (here / "hold").unlink()
+    ended = program(here, "run")
+    assert ended.code == 0
+    with library.open_study(shared, "a study") as study:
+        assert [trial.state for trial in study.trials] == ["done"] * 9
+        assert study.trials[0].params == left.params
+        assert {trial.worker for trial in study.trials}.isdisjoint({left.worker})
+
+
+def test_a_worker_that_is_stopped_says_how_to_go_on(here: Path) -> None:
+    written(here, recipe="random")
+    (here / "hold").touch()
+    library.open_study(url_of(here), "a study", PARAMETERS, recipe=Recipe.random())
+    with started(here, "worker", url_of(here), "a study") as worker:
+        wait_for(lambda: held(here), "no trial was held")
+        worker.process.send_signal(signal.SIGTERM)
+        ended = worker.end()
+        assert ended.code == 130
+        assert ended.err.endswith(
+            f"Stopped. 6 trials are kept in {url_of(here)}. "
+            f"To go on: bopp worker {url_of(here)} 'a study', with the same options\n"
+        )
+        wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
+
+
+def test_a_store_does_not_tell_a_worker_what_to_run(bopp: Bopp, told: Path) -> None:
+    for path in (*told.glob("*.toml"), told / "objective.py"):
+        path.unlink()
+    assert_refused(bopp("worker", url_of(told), "a study"), 2, "--file", "--python", "--command", "none")
+    before = sequence(told)
+    hostile = {"acquisition": {"part": "os.system"}, "initial": {"part": "subprocess.run", "settings": {}}}
+    for recipe in (
+        json.dumps(hostile),
+        '{"acquisition": {"part": "search.__builtins__"}}',
+        "__import__('os')",
+    ):
+        with sqlite3.connect(told / "study.db") as connection:
+            connection.execute("UPDATE bopp_studies SET recipe = ?", (recipe,))
+        connection.close()
+        ended = bopp("worker", url_of(told), "a study", "--command", "echo 1 {params}")
+        assert_refused(ended, 2)
+    assert len(before) == 1
+
+
+def test_a_worker_with_the_file_of_another_study_spoils_nothing(bopp: Bopp, here: Path) -> None:
+    written(
+        here, WAYS["command"].replace("{params}", "{z}"), '[space]\nz = { type = "int", low = 0, high = 9 }\n'
+    )
+    library.open_study(url_of(here), "a study", PARAMETERS, recipe=Recipe.random())
+    assert bopp("worker", url_of(here), "a study", "--budget", 3).code == 2
+    assert sequence(here) == []
+
+
+# Streams and terminals
+
+
+def cut_off(folder: Path, *words: str) -> tuple[int, str]:
+    """The exit code and the complaints of a command whose output nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = [sys.executable, "-m", "bopp", *words]
+    ended = subprocess.run(program, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize("words", [("trials",), ("trials", "--csv"), ("export",)])
+def test_a_reader_that_has_seen_enough_is_told_nothing(told: Path, words: tuple[str, ...]) -> None:
+    assert cut_off(told, *words)[1] == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(told: Path) -> None:
+    assert cut_off(told, "trials")[0] == 0
+
+
+def test_no_standard_output_is_no_error(told: Path) -> None:
+    ended = subprocess.run(["/bin/sh", "-c", f"{PYTHON} -m bopp trials >&-"], cwd=told, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+LEADER = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.executable, [sys.executable, '-m', 'bopp', *sys.argv[1:]])"
+)
+
+
+def on_terminal(folder: Path, *words: object, keys: Callable[[], bytes] = lambda: b"") -> tuple[int, str]:
+    """The exit code, and all that a terminal got; keys are pressed once there are some."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", LEADER, *map(str, words)],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    got, pressed, deadline = b"", b"", time.monotonic() + PATIENCE
+    try:
+        while time.monotonic() < deadline:
+            if not pressed and (pressed := keys()):
+                os.write(ours, pressed)
+            if select.select([ours], [], [], 0.05)[0]:
+                try:
+                    got += os.read(ours, 65536)
+                except OSError:  # closed on the other side
+                    break
+        return process.wait(PATIENCE), got.decode()
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        end_held(folder)
+
+
+def test_a_terminal_gets_a_table_that_stays_and_a_file_what_is_printed(here: Path) -> None:
+    code = (
+        "import sys\n"
+        "def loss(params):\n"
+        "    print('printed [/data]', end='', flush=True)\n"
+        "    print('to the error stream', file=sys.stderr)\n"
+        "    return params['x']\n"
+    )
+    written(here, code=code, recipe="random", budget=3)
+    code_, shown = on_terminal(here, "run")
+    assert code_ == 0
+    assert "What the objective prints goes to study.log" in shown
+    assert "3 of 3" in shown
+    assert "printed" not in shown
+    assert "to the error stream" not in shown
+    assert (here / "study.log").read_text().count("printed [/data]") == 3
+    assert shown.endswith("\r\n")
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is back
+    code_, shown = on_terminal(here, "trials")
+    assert code_ == 0
+    assert "│" in shown
+
+
+def test_ctrl_c_on_a_terminal_stops_a_run(bopp: Bopp, here: Path, uninterrupted: list[Any]) -> None:
+    written(here, WAYS["shell"])
+    (here / "hold").touch()
+    code, shown = on_terminal(here, "run", keys=lambda: b"\x03" if held(here) else b"")
+    assert code == 130
+    assert "Stopped. 6 trials are kept in" in shown
+    assert "To go on: bopp run study.toml" in shown
+    assert "Traceback" not in shown
+    assert "\x1b[?25h" in shown
+    wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
+    (here / "hold").unlink()
+    assert bopp("run").code == 0
+    assert sequence(here) == uninterrupted

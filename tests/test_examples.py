@@ -1,0 +1,87 @@
+"""The examples run as they stand; tune_regression.py is in test_documents.py, where its code is shown."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bopp
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PATIENCE = 120.0  # seconds for what takes a few on an idle machine
+
+
+def example(folder: Path, name: str, *words: str, answers: str = "") -> str:
+    """What an example prints, in a folder of its own, to somebody who types these answers."""
+    ended = subprocess.run(
+        [sys.executable, EXAMPLES / name, *words],
+        cwd=folder,
+        input=answers,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_the_laboratory_keeps_what_was_typed_and_shows_what_is_still_to_be_tried(tmp_path: Path) -> None:
+    shown = example(tmp_path, "laboratory.py", answers="41.5\nfailed the flask broke\n\n")
+    asked = re.findall(r"^trial (\d): (.*)$", shown, re.MULTILINE)
+    assert [number for number, _ in asked] == ["0", "1", "2"]
+    assert shown.endswith("Kept: 3 trials in sqlite:///laboratory.db\n")
+    again = example(tmp_path, "laboratory.py", answers="60\n12.25\nfailed\n\n")
+    assert again.splitlines()[1] == f"trial 2: {asked[2][1]}"
+    assert "best so far: 60.0 with" in again
+    study = bopp.open_study(f"sqlite:///{tmp_path / 'laboratory.db'}", "yield")
+    assert [(trial.state, trial.value or trial.error) for trial in study.trials[:5]] == [
+        ("done", 41.5),
+        ("failed", "the flask broke"),
+        ("done", 60.0),
+        ("done", 12.25),
+        ("failed", "no reason given"),
+    ]
+    assert [trial.state for trial in study.trials[5:]] == ["asked"] * 3
+
+
+def test_a_laboratory_without_any_yield_goes_on(tmp_path: Path) -> None:
+    answers = "failed one\nfailed two\nfailed three\n\n"
+    assert "Kept: 6 trials" in example(tmp_path, "laboratory.py", answers=answers)
+
+
+def test_a_slip_of_the_pen_is_asked_for_again(tmp_path: Path) -> None:
+    assert "Kept: 3 trials" in example(tmp_path, "laboratory.py", answers="41,5\n41.5\n\n")
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_four_workers_share_a_study(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    words = [request.getfixturevalue("postgres_url")] if store == "postgres" else []
+    shown = example(tmp_path, "four_workers.py", *words)
+    shares = re.match(r"60 trials by 4 workers: \[(.*)\]\nbest value: ([\d.]+) at \{", shown)
+    assert shares, shown
+    assert sum(map(int, shares[1].split(", "))) == 60
+    assert float(shares[2]) < 2000.0  # the mean over the box is about 60,000
+    assert (tmp_path / "four_workers.db").exists() == (store == "sqlite")
+
+
+def test_a_program_is_tuned(tmp_path: Path) -> None:
+    folder = tmp_path / "command"
+    shutil.copytree(EXAMPLES / "command", folder)
+    ended = subprocess.run(
+        [sys.executable, "-m", "bopp", "run", "command/study.toml", "--budget", "16", "--workers", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert [line.split()[0] for line in ended.stdout.splitlines()] == ["lc", "lp", "pb", "nice", "finder"]
+    study = bopp.open_study(f"sqlite:///{folder / 'study.db'}", "smallest file")
+    assert len(study.trials) == 16
+    for trial in study.trials:  # as the comment in the file says
+        assert (trial.state == "failed") == (trial.params["lc"] + trial.params["lp"] > 4)
+    values = [trial.value for trial in study.trials if trial.value is not None]
+    assert study.best.value == min(values) < max(values)

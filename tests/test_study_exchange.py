@@ -1,0 +1,421 @@
+import gc
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bopp
+from bopp import Choice, Float, Int, Params, Recipe, Study, Trial
+from bopp.data import Array
+from bopp.errors import StoreError, StudyError
+from bopp.known import Known
+from bopp.study.exchange import exported, imported
+from bopp.written import written_trial
+from postgres import Server
+
+SPACE: dict[str, bopp.Parameter] = {
+    "rate": Float(1e-6, 1.0, log=True),
+    "wide": Int(-(2**60), 2**60),
+    "shape": Choice([(1, 2), (2, 1), (), ("a", (None, True))]),
+    "name \x1b[2J": Choice(["x", 1, "1", None, False, 0.5, 'line\nend "quoted"']),
+}
+NAME = 'a "study" of <b>ünïcödé ☃</b>, [red] and \\'
+HOSTILE = "\x1b[2J\x1b[31m\n\r\t\0\u2028 [/red] \udcff 👩‍🔬"
+
+
+def params(step: int) -> Params:
+    shape, name = SPACE["shape"], SPACE["name \x1b[2J"]
+    assert isinstance(shape, Choice)
+    assert isinstance(name, Choice)
+    return {
+        "rate": 1e-6 + step / 1000,
+        "wide": 2**60 - step,
+        "shape": shape.options[step % len(shape.options)],
+        "name \x1b[2J": name.options[step % len(name.options)],
+    }
+
+
+def filled(url: str, name: str = NAME, recipe: Recipe | None = None, lease: float | None = 60.0) -> Study:
+    """A study with a trial of every state and origin, and texts that are hard to keep."""
+    study = bopp.open_study(url, name, SPACE, "maximize", 2**80, recipe or Recipe.random(), lease)
+    for step in range(8):
+        study.enqueue(params(step))
+    for value in (0.1 + 0.2, -1e-308, 1e300):
+        study.tell(study.ask(), value)
+    study.fail(study.ask(), HOSTILE)
+    study.tell(study.ask(), float("-inf"))
+    study.note(2, HOSTILE)
+    study.observe(params(9), 5)
+    study.observe(params(10), None)
+    study.ask(2)
+    return study
+
+
+def dump(url: str) -> list[str]:
+    """All that is in a file."""
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+        lines = list(connection.iterdump())
+    connection.close()
+    return lines
+
+
+def url_of(tmp_path: Path, name: str = "one.db") -> str:
+    return f"sqlite:///{tmp_path / name}"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes, bytes]:
+    """The file of a study, its export, and the file of a store in which there is something to lose."""
+    folder = tmp_path_factory.mktemp("made")
+    content = exported(filled(url_of(folder)))
+    study = bopp.open_study(
+        url_of(folder, "target.db"), "another", {"x": Float(0, 1)}, recipe=Recipe.random()
+    )
+    study.tell(study.ask(), 1.0)
+    return (folder / "one.db").read_bytes(), content, (folder / "target.db").read_bytes()
+
+
+@pytest.fixture
+def source(made: tuple[bytes, bytes, bytes], tmp_path: Path) -> Study:
+    (tmp_path / "one.db").write_bytes(made[0])
+    return bopp.open_study(url_of(tmp_path), NAME)
+
+
+@pytest.fixture
+def content(made: tuple[bytes, bytes, bytes]) -> bytes:
+    return made[1]
+
+
+@pytest.fixture
+def target(made: tuple[bytes, bytes, bytes], tmp_path: Path) -> str:
+    (tmp_path / "target.db").write_bytes(made[2])
+    return url_of(tmp_path, "target.db")
+
+
+def signed(*rows: Any) -> bytes:
+    """Lines with the checksum that fits."""
+    body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    return body + b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+
+
+def rows_of(content: bytes) -> list[Any]:
+    return [json.loads(line) for line in content.splitlines()][:-1]
+
+
+def refused(url: str, content: bytes, name: str | None = None) -> str:
+    """The message, where nothing was changed."""
+    before = dump(url)
+    with pytest.raises(StudyError) as caught:
+        imported(url, content, name)
+    assert dump(url) == before
+    return str(caught.value)
+
+
+def test_an_export_is_lines_of_json_with_a_checksum(source: Study, content: bytes) -> None:
+    head, *rows, last = [json.loads(line) for line in content.splitlines()]
+    assert head["bopp"] == 1
+    assert (head["study"], head["direction"], head["seed"]) == (NAME, "maximize", 2**80)
+    assert head["trials"] == len(rows) == 9
+    assert rows == [json.loads(json.dumps(written_trial(source.space, trial))) for trial in source.trials]
+    body = content[: content.rindex(b"\n", 0, -1) + 1]
+    assert last == {"sha256": hashlib.sha256(body).hexdigest()}
+    assert content.isascii()
+    assert exported(source) == content
+
+
+def test_a_round_trip_is_equal_to_the_byte(source: Study, content: bytes, target: str) -> None:
+    assert imported(target, content) == NAME
+    copy = bopp.open_study(target, NAME)
+    assert copy.trials == source.trials
+    assert (copy.space, copy.direction, copy.seed) == (source.space, "maximize", 2**80)
+    assert copy.recipe == source.recipe
+    assert exported(copy) == content
+    assert len(bopp.open_study(target, "another").trials) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_import_leaves_no_connection_open(
+    content: bytes, postgres_url: str, postgres_server: Server
+) -> None:
+    imported(postgres_url, content)
+    try:
+        assert postgres_server.kill_connections(postgres_url) == 0
+    finally:
+        gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see above
+def test_a_round_trip_through_postgresql_is_equal_to_the_byte(content: bytes, postgres_url: str) -> None:
+    imported(postgres_url, content)
+    gc.collect()
+    with bopp.open_study(postgres_url, NAME) as copy:
+        assert exported(copy) == content
+
+
+def test_a_study_goes_on_elsewhere_as_it_would_have_here(tmp_path: Path) -> None:
+    here = bopp.open_study(url_of(tmp_path), "s", {"x": Float(0, 1), "y": Float(0, 1)}, seed=3)
+    here.optimize(lambda params: params["x"] - params["y"], budget=8, progress=False)
+    imported(url_of(tmp_path, "two.db"), exported(here))
+    there = bopp.open_study(url_of(tmp_path, "two.db"), "s")
+    assert [trial.params for trial in there.ask(2)] == [trial.params for trial in here.ask(2)]
+
+
+def test_the_copy_of_a_fresh_study_is_fresh(tmp_path: Path) -> None:
+    empty = bopp.open_study(url_of(tmp_path), "empty", {"x": Float(0, 1)})
+    imported(url_of(tmp_path, "two.db"), exported(empty))
+    copy = bopp.open_study(url_of(tmp_path, "two.db"), "empty")
+    assert copy.trials == ()
+    assert exported(copy) == exported(empty)
+
+
+def test_another_name_is_a_copy_beside_the_original(source: Study, content: bytes, tmp_path: Path) -> None:
+    assert imported(url_of(tmp_path), content, "copy") == "copy"
+    assert bopp.open_study(url_of(tmp_path), "copy").trials == source.trials
+    assert exported(source) == content
+
+
+def test_a_name_that_is_taken_is_refused(source: Study, content: bytes, tmp_path: Path) -> None:
+    assert "already" in refused(url_of(tmp_path), content)
+    assert "already" in refused(url_of(tmp_path), content, NAME)
+    bopp.open_study(url_of(tmp_path), "another", {"x": Float(0, 1)})
+    assert "'another'" in refused(url_of(tmp_path), content, "another")
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "\x1b[2J", "x" * 2501, "\udcff"])
+def test_a_name_that_no_study_may_have_is_refused(name: str, content: bytes, target: str) -> None:
+    assert "name of a study" in refused(target, content, name)
+    head, *rows = rows_of(content)
+    assert "name of a study" in refused(target, signed({**head, "study": name}, *rows))
+
+
+def test_trials_that_were_under_way_are_handed_out_again(source: Study, content: bytes, target: str) -> None:
+    imported(target, content)
+    copy = bopp.open_study(target, NAME)
+    again = copy.ask(2)
+    assert [(trial.number, trial.params) for trial in again] == [
+        (trial.number, trial.params) for trial in source.trials if trial.state == "asked"
+    ]
+    assert copy.ask().number == len(source.trials)
+    copy.tell(again[0], 1.0)
+    assert copy.trials[again[0].number].value == 1.0
+
+
+def test_trials_held_by_hand_are_handed_out_again_too(tmp_path: Path, target: str) -> None:
+    held = filled(url_of(tmp_path), lease=None)
+    imported(target, exported(held))
+    assert bopp.open_study(target, NAME, lease=None).ask().number == 7
+
+
+def of_mine(mean: Array, deviation: Array, known: Known) -> Array:
+    return mean
+
+
+def test_a_recipe_with_parts_of_your_own_has_to_be_brought_along(tmp_path: Path, target: str) -> None:
+    mine = replace(Recipe.default(), acquisition=of_mine)
+    source = filled(url_of(tmp_path), recipe=mine)
+    content = exported(source)
+    imported(target, content)
+    copy = bopp.open_study(target, NAME)
+    assert exported(copy) == content
+    assert copy.trials == source.trials
+    with pytest.raises(StudyError, match="acquisition"):
+        copy.recipe  # noqa: B018
+    assert bopp.open_study(target, NAME, recipe=mine).recipe == mine
+    with pytest.raises(StudyError, match="recipe"):
+        bopp.open_study(target, NAME, recipe=Recipe.default())
+
+
+def test_every_truncation_at_a_line_is_refused(content: bytes, target: str) -> None:
+    lines = content.splitlines(keepends=True)
+    for count in range(len(lines)):
+        refused(target, b"".join(lines[:count]))
+        refused(target, b"".join(lines[count + 1 :]))
+
+
+def test_every_truncation_is_refused(content: bytes, target: str) -> None:
+    rng = np.random.default_rng(0)
+    for size in {*rng.integers(0, len(content) - 1, 150).tolist(), 0, 1, len(content) - 2}:
+        refused(target, content[:size])
+
+
+def test_an_edit_anywhere_is_refused(content: bytes, target: str) -> None:
+    rng = np.random.default_rng(1)
+    last = content.rindex(b"{")
+    places = {*rng.integers(0, last, 150).tolist(), last - 1, *range(last, len(content) - 1)}
+    for place in places:
+        other = b"8" if content[place : place + 1] != b"8" else b"7"
+        refused(target, content[:place] + other + content[place + 1 :])
+    for place in rng.integers(0, last, 50).tolist():
+        refused(target, content[:place] + content[place + 1 :])
+        refused(target, content[:place] + b" " + content[place:])
+
+
+def test_lines_in_another_order_or_twice_are_refused(content: bytes, target: str) -> None:
+    lines = content.splitlines(keepends=True)
+    for place in range(len(lines) - 1):
+        swapped = [*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]]
+        refused(target, b"".join(swapped))
+        refused(target, b"".join([*lines[: place + 1], *lines[place:]]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"",
+        b"\n",
+        b"\n\n\n",
+        b"\0" * 1000,
+        bytes(range(256)) * 10,
+        "[study]\nname = 'x'\n".encode("utf-16"),
+        b"[]\n[]\n",
+        b"{}\n{}\n",
+        b"null\nnull\n",
+        b'"bopp"\n{"sha256": ""}\n',
+        b"[" * 100_000,
+        b'{"bopp":' * 20_000 + b"\n{}",
+        b"9" * 10_000,
+        signed(),
+        signed([]),
+        signed({}),
+        signed({"bopp": 1}),
+        signed({"bopp": 1, "trials": 0}),
+    ],
+    ids=lambda content: repr(content[:20]),
+)
+def test_what_is_no_export_is_refused(wrong: bytes, target: str) -> None:
+    assert len(refused(target, wrong)) < 1000
+
+
+@pytest.mark.parametrize("number", [0, 2, "1", None, 10**30, [1], {}])
+def test_another_format_is_refused_by_its_number(number: Any, content: bytes, target: str) -> None:
+    head, *rows = rows_of(content)
+    assert repr(number)[:20] in refused(target, signed({**head, "bopp": number}, *rows))
+
+
+@pytest.mark.parametrize("number", [True, 1.0])
+def test_a_format_that_equals_ours_is_read(number: Any, content: bytes, target: str) -> None:
+    head, *rows = rows_of(content)
+    assert imported(target, signed({**head, "bopp": number}, *rows)) == NAME
+
+
+HEADS: list[dict[str, Any]] = [
+    {"direction": "upwards"},
+    {"direction": None},
+    {"seed": -1},
+    {"seed": "0"},
+    {"seed": 0.5},
+    {"trials": 8},
+    {"trials": "9"},
+    {"space": {}},
+    {"space": []},
+    {"space": {"rate": {"kind": "Float", "low": 1.0, "high": 0.0, "log": False}}},
+    {"space": {"rate": {"kind": "os.system", "low": 0.0, "high": 1.0, "log": False}}},
+    {"space": {"rate": {"kind": "Choice", "options": [], "ordered": False}}},
+    {"space": {"rate": {"kind": "Choice", "options": [[1]], "ordered": False}}},
+    {"recipe": None},
+    {"recipe": "random"},
+    {"recipe": {"initial": {"part": "os.system"}}},
+    {"study": 5},
+    {"study": None},
+]
+
+
+@pytest.mark.parametrize("change", HEADS, ids=repr)
+def test_a_study_that_cannot_be_is_refused_even_with_a_checksum(
+    change: dict[str, Any], content: bytes, target: str
+) -> None:
+    head, *rows = rows_of(content)
+    refused(target, signed({**head, **change}, *rows))
+
+
+TRIALS: list[Callable[[dict[str, Any]], Any]] = [
+    lambda row: None,
+    lambda row: [],
+    lambda row: {},
+    lambda row: {**row, "number": 7},
+    lambda row: {**row, "number": "0"},
+    lambda row: {**row, "state": "running"},
+    lambda row: {**row, "state": "asked"},
+    lambda row: {**row, "value": None},
+    lambda row: {**row, "value": "0.3"},
+    lambda row: {**row, "value": 10**400},
+    lambda row: {**row, "value": float("nan")},
+    lambda row: {**row, "value": float("inf")},
+    lambda row: {**row, "params": {}},
+    lambda row: {**row, "params": {**row["params"], "more": 1}},
+    lambda row: {**row, "params": {**row["params"], "rate": 2.0}},
+    lambda row: {**row, "params": {**row["params"], "rate": "0.5"}},
+    lambda row: {**row, "params": {**row["params"], "wide": 0.5}},
+    lambda row: {**row, "params": {**row["params"], "shape": {"option": 4}}},
+    lambda row: {**row, "params": {**row["params"], "shape": {"option": -1}}},
+    lambda row: {**row, "params": {**row["params"], "shape": {}}},
+    lambda row: {**row, "origin": "stolen"},
+    lambda row: {**row, "error": 5},
+    lambda row: {**row, "worker": ["a"]},
+    lambda row: {**row, "asked_at": "yesterday"},
+    lambda row: {**row, "told_at": 5},
+    lambda row: {**row, "ticket": "mine"},
+]
+
+
+@pytest.mark.parametrize("change", TRIALS, ids=range(len(TRIALS)))
+def test_a_trial_that_cannot_be_is_refused_even_with_a_checksum(
+    change: Callable[[dict[str, Any]], Any], content: bytes, target: str
+) -> None:
+    head, first, *rows = rows_of(content)
+    refused(target, signed(head, change(first), *rows))
+
+
+def test_an_open_trial_of_nobody_is_handed_out(content: bytes, target: str) -> None:
+    head, *rows = rows_of(content)
+    imported(target, signed(head, *[{**row, "worker": None} for row in rows]))
+    assert bopp.open_study(target, NAME).ask().number == 7
+
+
+def test_a_refused_import_makes_no_store(content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        imported(url_of(tmp_path, "new.db"), content[:-10])
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_import_that_breaks_off_leaves_nothing(
+    content: bytes, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bopp.study.ledger import Ledger
+
+    add, before = Ledger.add, dump(target)
+
+    def full(self: Ledger, connection: Any, trial: Trial, *more: Any) -> None:
+        if trial.number == 5:
+            raise sqlite3.OperationalError("database or disk is full")
+        add(self, connection, trial, *more)
+
+    monkeypatch.setattr(Ledger, "add", full)
+    with pytest.raises(StoreError, match="full"):
+        imported(target, content)
+    assert dump(target) == before
+
+
+def test_ten_thousand_trials_are_imported_in_seconds(tmp_path: Path) -> None:
+    space: dict[str, bopp.Parameter] = {"x": Float(0, 1), "layers": Int(1, 9)}
+    head = rows_of(exported(bopp.open_study(url_of(tmp_path), "large", space)))[0]
+    times = {"asked_at": "2026-01-01T00:00:00+00:00", "told_at": "2026-01-01T00:00:01+00:00"}
+    rows = [
+        written_trial(
+            bopp.Space(space), Trial(number, {"x": number / 10_000, "layers": 1 + number % 9}, "done", 0.5)
+        )
+        | times
+        for number in range(10_000)
+    ]
+    began = time.monotonic()
+    imported(url_of(tmp_path, "two.db"), signed({**head, "trials": 10_000}, *rows))
+    copy = bopp.open_study(url_of(tmp_path, "two.db"), "large")
+    assert len(exported(copy).splitlines()) == 10_002
+    assert time.monotonic() - began < 60.0
