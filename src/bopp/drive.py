@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
 
+import numpy as np
+
 from bopp.errors import LateTell, RecipeError
 from bopp.evaluation import Evaluation
 from bopp.progress import Meter
@@ -42,6 +44,13 @@ class Limits:
         if trial.value is None or self.target is None:
             return False
         return trial.value <= self.target if direction == "minimize" else trial.value >= self.target
+
+
+def checked_budget(budget: Any) -> int:
+    """A number of trials, if it can be one."""
+    if not isinstance(budget, int | np.integer) or budget < 1:
+        raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
+    return int(budget)
 
 
 def limits(target: float | None, time_limit: float | None, callback: Callback | None) -> Limits:

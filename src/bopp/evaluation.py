@@ -17,6 +17,7 @@ import pickle
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from concurrent import futures
 from contextlib import suppress
@@ -141,7 +142,9 @@ class Processes:
         answer, question = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.Process(target=_child, args=(question, self._objective, trial.params))
         try:
-            process.start()
+            with warnings.catch_warnings():  # the threads of a study wait while this process forks
+                warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+                process.start()
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise RecipeError(f"workers: this objective cannot be sent to a process: {error}") from error
         question.close()
@@ -204,6 +207,11 @@ class Futures:
     def wait(self, deadline: float) -> list[Ended]:
         seconds = max(0.0, min(deadline - time.monotonic(), PULSE))
         done, _ = futures.wait(self._runs, seconds, futures.FIRST_COMPLETED)
+        for future in done:
+            if future.cancelled():
+                raise RecipeError(
+                    f"executor: trial {self._runs[future].number} was cancelled: is it still there?"
+                )
         return [(self._runs.pop(future), *_answer(future)) for future in done]
 
     def __enter__(self) -> Self:
@@ -218,7 +226,7 @@ def _answer(future: futures.Future[tuple[float, str | None]]) -> tuple[float, st
     """What a future holds; where its workers were lost with it, again and again, a failure."""
     try:
         return future.result()
-    except (Exception, futures.CancelledError) as error:
+    except Exception as error:
         return math.nan, _described(error)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack, overload
 import numpy as np
 
 from bopp.data import Array, History
-from bopp.drive import Callback, drive, limits
+from bopp.drive import Callback, checked_budget, drive, limits
 from bopp.errors import RecipeError, TellError
 from bopp.evaluation import Objective, evaluator
 from bopp.parameter import Parameter
@@ -202,8 +202,7 @@ def _run(
     trial_timeout: float | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    if not isinstance(budget, int | np.integer) or budget < 1:
-        raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
+    checked_budget(budget)
     ends = limits(target, time_limit, callback)
     optimizer = Optimizer(space, direction, seed, recipe)
     for params in start:

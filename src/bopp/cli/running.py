@@ -142,7 +142,7 @@ def _work(study: Study, job: Job, again: str, log: Path) -> None:
     try:
         with live(study.name, job.budget, study.result) as show:
             ends = limits(job.target, None, None)
-            work(study, objective, job.budget, job.workers, timeout, None, ends, show)
+            work(study, objective, job.budget or math.inf, job.workers, timeout, None, ends, show)
     except KeyboardInterrupt:
         say(f"Stopped. {_counted(study)} are kept in {study.url}. To go on: {again}")
         raise

@@ -76,6 +76,8 @@ class Ledger:
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
         rows = connection.execute(CHANGED, {"my": self._id, "since": self._revision}).mappings().all()
+        if not rows:
+            self._check_presence(connection)
         changed = [self._read(row) for row in rows]
         revisions = [row["revision"] for row in rows]
         new = [trial.number for trial in changed if not 0 <= trial.number < len(self._trials)]
@@ -98,13 +100,17 @@ class Ledger:
     def lock(self, connection: sa.Connection) -> int:
         """The revision of the change to come; others who want to change something wait for its end."""
         connection.execute(LOCK, {"my": self._id})
-        revision = connection.execute(REVISION, {"my": self._id}).scalar()
-        if revision is None:
-            raise StudyError("the study is no longer in its store")
+        revision = self._check_presence(connection)
         if type(revision) is not int or revision <= max(0, self._revision):
             raise StudyError(
                 f"wanted a revision after {self._revision}, got {revision!r}: the store is damaged"
             )
+        return int(revision)
+
+    def _check_presence(self, connection: sa.Connection) -> Any:
+        revision = connection.execute(REVISION, {"my": self._id}).scalar()
+        if revision is None:
+            raise StudyError("the study is no longer in its store")
         return revision
 
     def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:

@@ -54,9 +54,19 @@ def open_study(
     leases.checked(lease)
     wanted = _wanted(space, direction, seed, recipe)
     store = Store(url, create=space is not None)
+    try:
+        return _opened(store, name, wanted, recipe, lease)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _opened(
+    store: Store, name: str, wanted: Mapping[str, Any], recipe: Recipe | None, lease: float | None
+) -> Study:
     row = store.read(lambda connection: find(connection, name))
     if row is None:
-        if space is None:
+        if "space" not in wanted:
             there = ", ".join(map(repr, store.read(_names))) or "none"
             raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. A new one wants a space")
         row = store.write(lambda connection: _created(connection, name, wanted), alone=True)

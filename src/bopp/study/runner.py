@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bopp.drive import Limits, drive
-from bopp.errors import NoResultError, RecipeError, StoreError
+from bopp.errors import NoResultError, StoreError
 from bopp.evaluation import Objective, evaluator
 from bopp.progress import Meter
 from bopp.trial import Trial
@@ -24,7 +21,7 @@ LOOK = 0.5  # seconds between looks at the trials of others, once there is nothi
 def work(
     study: Study,
     objective: Objective,
-    budget: int | None,
+    budget: float,
     workers: int | None,
     timeout: float | None,
     executor: Any,
@@ -32,15 +29,13 @@ def work(
     show: Meter,
 ) -> None:
     """Ask, evaluate and tell; trials that are not told in the end are given back."""
-    if budget is not None and (not isinstance(budget, int | np.integer) or budget < 1):
-        raise RecipeError(f"budget must be an integer >= 1, got {budget!r}")
     at_once = _threads(executor) if workers is None else workers
     asked: list[Trial] = []
 
     def ask() -> Trial | None:
         if _reached(study, limits):
             return None
-        trial = study.ask_within(math.inf if budget is None else budget)
+        trial = study.ask_within(budget)
         asked.extend([trial] if trial else [])
         return trial
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -55,6 +57,34 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C and requests to end until a transaction is over; pressed twice, they act at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    usual = {number: signal.getsignal(number) for number in numbers}
+    pending: list[tuple[int, FrameType | None]] = []
+
+    def put_off(number: int, frame: FrameType | None) -> None:
+        pending.append((number, frame))
+        if len(pending) > 1:
+            usual[number](number, frame)  # type: ignore[operator, misc]
+
+    for number, handler in usual.items():
+        if callable(handler):
+            signal.signal(number, put_off)
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for number, frame in pending[:1]:
+            usual[number](number, frame)  # type: ignore[operator, misc]
+
+
 @dataclass(frozen=True)
 class Moment:
     """The time by the clock of a store: of day, for people, and in seconds that nobody sets, for leases."""
@@ -72,13 +102,12 @@ class Store:
         self._process = os.getpid()
         self._reached = False
         self._turn = threading.Lock()
-        if isinstance(self.path, Path):
-            self._find_file(self.path, create)
-        version = self.read(schema.version_of)
-        if version == 0 and not create:
-            raise StudyError(f"{self!r} has no studies")
-        if version < schema.VERSION:
-            self.write(schema.migrate, alone=True)
+        self._turn_wait = TURN
+        try:
+            self._prepare(create)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         return _without_secrets(self.url)
@@ -110,10 +139,13 @@ class Store:
 
         This saves work and no more: a turn that cannot be had in time, or is lost, does no harm.
         """
-        began = time.monotonic()
-        held = self._turn.acquire(timeout=TURN)
+        self._leave_parent()
+        until = time.monotonic() + self._turn_wait
+        held = self._turn.acquire(timeout=self._turn_wait)
         try:
-            with self._turn_of_all(study, began + TURN):
+            with self._turn_of_all(study, until):
+                missed = time.monotonic() >= until
+                self._turn_wait = TURN / 30 if missed else TURN  # once is enough for one who sleeps
                 yield
         finally:
             if held:
@@ -129,10 +161,15 @@ class Store:
         """Give back connections."""
         self._engine.dispose()
 
-    def _connect(self) -> sa.Connection:
-        if os.getpid() != self._process:  # a fork: the connections belong to the parent
+    def _leave_parent(self) -> None:
+        """After a fork, connections and the turn are the parent's."""
+        if os.getpid() != self._process:
             self._engine.dispose(close=False)
+            self._turn = threading.Lock()
             self._process = os.getpid()
+
+    def _connect(self) -> sa.Connection:
+        self._leave_parent()
         return self._engine.connect()
 
     def _run(self, work: Work[T], begin: str) -> T:
@@ -140,7 +177,7 @@ class Store:
         pause = 0.01
         while True:
             try:
-                with _at_work, self._connect() as connection:
+                with _uninterrupted(), _at_work, self._connect() as connection:
                     connection = connection.execution_options(bopp_begin=begin)
                     with connection.begin():
                         result = work(connection)
@@ -152,14 +189,22 @@ class Store:
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
 
+    def _prepare(self, create: bool) -> None:
+        if isinstance(self.path, Path):
+            self._find_file(self.path, create)
+        version = self.read(schema.version_of)
+        if version == 0 and not create:
+            raise StudyError(f"{self!r} has no studies")
+        if version < schema.VERSION:
+            self.write(schema.migrate, alone=True)
+
     def _find_file(self, path: Path, create: bool) -> None:
         if not create and not path.exists():
             raise StudyError(f"there is no file {str(path)!r}; the first run creates it")
         try:
-            with _at_work:
-                connection = sqlite3.connect(_file(path, "rwc" if create else "rw"), uri=True, timeout=BUSY)
+            name = _file(path, "rwc" if create else "rw")
+            with _at_work, closing(sqlite3.connect(name, uri=True, timeout=BUSY)) as connection:
                 damage = _damage(connection, path)
-                connection.close()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self!r}: {_reason(error)}") from error
         if damage:
@@ -195,9 +240,9 @@ def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
     (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
     if path.stat().st_size < pages * size:
         return "its end is missing"
-    orphan = connection.execute("PRAGMA foreign_key_check").fetchone()
-    if orphan:
-        return f"a row of {orphan[0]} belongs to nothing"
+    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+        if table in (schema.trials.name, schema.queue.name):
+            return f"a row of {table} belongs to nothing"
     found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     return None if found == "ok" else " ".join(found.split())
 
@@ -238,9 +283,10 @@ def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
     try:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, TypeError, ValueError) as error:
-        if isinstance(url, str | os.PathLike) and re.search(r"\.\w+$", str(url)):
-            raise StudyError(f"{WANTED}, got {url!r}: did you mean 'sqlite:///{url}'?") from error
-        raise StudyError(f"{WANTED}, got {re.sub(':[^@]*@', ':***@', str(url))!r}") from error
+        shown = re.sub(r":.*@", ":***@", str(url))
+        if re.search(r"\.\w+$", shown) and "@" not in shown:
+            raise StudyError(f"{WANTED}, got {shown!r}: did you mean 'sqlite:///{shown}'?") from None
+        raise StudyError(f"{WANTED}, got {shown!r}: {type(error).__name__}") from None
     if parsed.drivername in ("sqlite", "sqlite+pysqlite") and not parsed.host and not parsed.query:
         if parsed.database in (None, "", ":memory:"):
             return parsed, ":memory:"
@@ -291,6 +337,7 @@ def _postgres(url: sa.URL) -> sa.Engine:
         "keepalives_idle": 30,
         "keepalives_interval": 10,
         "keepalives_count": 3,
+        "options": f"-c lock_timeout={1000 * BUSY:.0f}",
     }
     try:
         return sa.create_engine(url, connect_args=watchful, pool_size=2)

@@ -12,7 +12,7 @@ from typing import Any, Self, cast, overload
 import numpy as np
 import sqlalchemy as sa
 
-from bopp.drive import Callback, limits
+from bopp.drive import Callback, checked_budget, limits
 from bopp.errors import LateTell, RecipeError, StoreError, TellError
 from bopp.evaluation import Objective
 from bopp.progress import meter
@@ -68,6 +68,7 @@ class Study:
         self._lease = leases.checked(lease)
         self._process = os.getpid()
         self._tickets: dict[int, str] = {}
+        self._lost: dict[int, str] = {}  # tickets of trials that went to others
         self._watch = Watch()
         self._heartbeat: Heartbeat | None = None
 
@@ -247,6 +248,7 @@ class Study:
             trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
             callback: called with the study and each trial told here; what is true ends the run (None).
         """
+        checked_budget(budget)
         ends = limits(target, time_limit, callback)
         with meter(budget, progress) as show:
             try:
@@ -311,16 +313,24 @@ class Study:
         return self._tickets
 
     def _hold(self, number: int, ticket: str) -> None:
+        self._lose(number)
         self._held[number] = ticket
         if self._lease is not None and not (self._heartbeat and self._heartbeat.alive):
             self._heartbeat = Heartbeat(self, self._lease)
 
+    def _lose(self, number: int) -> None:
+        """Remember a ticket that no longer holds its trial, for what may still be told with it."""
+        if number in self._held:
+            self._lost[number] = self._held.pop(number)
+
     def _settle(self, trial: Trial | int, value: float, error: str | None = None) -> Trial:
         number = self._number(trial)
-        ticket = self._held.get(number)
+        ticket = self._held.get(number, self._lost.get(number))
 
         def tell(known: Trial, connection: sa.Connection) -> Trial:
-            lost = ticket is not None and self._ledger.claimed(connection, ticket) is None
+            lost = ticket is not None and (
+                known.state != "asked" or self._ledger.claimed(connection, ticket) is None
+            )
             if lost and known.state == "asked" and not math.isfinite(value):
                 raise LateTell(
                     f"trial {number} went to {known.worker} meanwhile; the failure here is dropped"
@@ -329,13 +339,13 @@ class Study:
                 return settled(known, value, self._store.now(connection).utc, error)
             except TellError as refused:
                 if lost:
-                    raise LateTell(f"{refused}: it went to {known.worker} meanwhile") from None
+                    raise LateTell(f"{refused}: somebody else told it meanwhile") from None
                 raise
 
         try:
             told = self._change(trial, tell)
         except LateTell:
-            self._held.pop(number, None)
+            self._lose(number)
             raise
         except StoreError as lost:
             outcome = repr(value) if math.isfinite(value) else f"a failure, {error or value}"

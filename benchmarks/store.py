@@ -1,0 +1,110 @@
+"""What a store costs: pairs of ask and tell per second, and what Study.ask takes beyond Optimizer.ask.
+
+python benchmarks/store.py [--postgres URL] [--pairs 300] [--trials 1000] [--out FILE]
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read once, when NumPy is imported
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from secrets import token_hex
+from statistics import median
+
+import numpy as np
+
+import bopp
+from report import heading, markdown, publish, version
+
+PAIRS = 100.0  # wanted: at least so many pairs per second from one process
+OVERHEAD = 0.010  # wanted: fewer seconds than this that the store adds to a suggestion
+RUNS = 3  # of which the fastest counts: the machine may be busy with other things
+ASKS = 50
+
+Clock = Callable[[], float]
+
+SPACE = bopp.Space({"x": bopp.Float(0.0, 1.0), "y": bopp.Float(-5.0, 5.0), "n": bopp.Int(1, 1000)})
+
+
+def fresh_study(url: str) -> bopp.Study:
+    """A new study, without a model, so that the store is what takes time."""
+    return bopp.open_study(url, f"benchmark {token_hex(4)}", SPACE, recipe=bopp.Recipe.random())
+
+
+def pairs_per_second(url: str, pairs: int, clock: Clock = time.perf_counter) -> float:
+    """How many trials one process asks for and tells in a second."""
+    with fresh_study(url) as study:
+        began = clock()
+        for _ in range(pairs):
+            trial = study.ask()
+            study.tell(trial, trial.params["x"])
+        return pairs / (clock() - began)
+
+
+def ask_seconds(url: str, trials: int, clock: Clock = time.perf_counter) -> tuple[float, float]:
+    """Median seconds of Study.ask and of Optimizer.ask, in turn, with the same history of so many trials."""
+    optimizer = bopp.Optimizer(SPACE, recipe=bopp.Recipe.random())
+    rng = np.random.default_rng(0)
+    with fresh_study(url) as study:
+        for u in rng.random((trials, SPACE.dimension)):
+            params = SPACE.decode(u)
+            study.observe(params, params["x"])
+            optimizer.observe(params, params["x"])
+        kept, bare = [], []
+        for _ in range(ASKS):
+            kept.append(seconds(study.ask, clock))
+            bare.append(seconds(optimizer.ask, clock))
+    return median(kept), median(bare)
+
+
+def seconds(call: Callable[[], object], clock: Clock) -> float:
+    """The time that one call takes."""
+    began = clock()
+    call()
+    return clock() - began
+
+
+def row(kind: str, url: str, pairs: int, trials: int) -> list[str]:
+    """The measured figures of one store, beside what is wanted."""
+    rate = max(pairs_per_second(url, pairs) for _ in range(RUNS))
+    kept, bare = min((ask_seconds(url, trials) for _ in range(RUNS)), key=lambda pair: pair[0] - pair[1])
+    beyond = kept - bare
+    return [
+        kind,
+        f"{rate:.0f} (>= {PAIRS:.0f}: {'met' if rate >= PAIRS else 'NOT met'})",
+        f"{1000 * kept:.2f}",
+        f"{1000 * bare:.2f}",
+        f"{1000 * beyond:.2f} (< {1000 * OVERHEAD:.0f}: {'met' if beyond < OVERHEAD else 'NOT met'})",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument(
+        "--postgres", metavar="URL", help="postgresql://user@host/database, to measure it too"
+    )
+    parser.add_argument("--pairs", type=int, default=300)
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # on a disk, where a commit costs something
+        rows = [row("SQLite", f"sqlite:///{folder}/store.db", options.pairs, options.trials)]
+    if options.postgres:
+        rows.append(row("PostgreSQL", options.postgres, options.pairs, options.trials))
+    columns = ["store", "pairs per second", "Study.ask, ms", "Optimizer.ask, ms", "the store's share, ms"]
+    title = "# What a store costs"
+    how = (
+        f"`Recipe.random()`, {SPACE.dimension} parameters, one process: {options.pairs} pairs of ask and "
+        f"tell, and medians of {ASKS} asks after {options.trials} trials; the best of {RUNS} runs. "
+        f"SQLAlchemy {version('sqlalchemy')}, psycopg {version('psycopg')}."
+    )
+    publish([title, heading(), how, markdown(columns, rows)], options.out)
+
+
+if __name__ == "__main__":
+    main()

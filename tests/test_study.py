@@ -1,0 +1,1096 @@
+from __future__ import annotations
+
+import errno
+import gc
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bopp
+from bopp import Choice, Float, Int, Optimizer, Recipe, Study, Trial, open_study
+from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StoreError, StudyError, TellError
+from bopp.parameter import Parameter
+from bopp.study import worker
+from bopp.study.leases import Heartbeat
+from bopp.study.store import Store
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5)}
+MIXED: dict[str, Parameter] = {
+    "rate": Float(1e-9, 1.0, log=True),
+    "huge": Int(-(2**70), 2**70),
+    "option": Choice([None, True, 1, 1.0, "1", (1, (None, "a")), -0.0]),
+    "ordered": Choice([(1, 2), (3, 4), (5, 6)], ordered=True),
+    "width": Int(1, 2**40, log=True),
+}
+RANDOM = Recipe.random()
+PARAMS = {"x": 0.25, "n": 3}
+
+
+@pytest.fixture(params=["file", "memory", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store of each kind, empty."""
+    return "sqlite://" if request.param == "memory" else _kept(request, tmp_path, request.param)
+
+
+@pytest.fixture(params=["file", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store of each kind that can be opened again."""
+    return _kept(request, tmp_path, request.param)
+
+
+def _kept(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> str:
+    return (
+        f"sqlite:///{tmp_path}/study.db" if kind == "file" else str(request.getfixturevalue("postgres_url"))
+    )
+
+
+@pytest.fixture(autouse=True)
+def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End every connection and heartbeat, also of studies that a test dropped or could not open."""
+    stores: list[Store] = []
+    hearts: list[Heartbeat] = []
+    monkeypatch.setattr(Store, "__init__", _noted(Store.__init__, stores.append))
+    monkeypatch.setattr(Heartbeat, "__init__", _noted(Heartbeat.__init__, hearts.append))
+    yield
+    for heart in hearts:
+        heart.stop()
+    for store in stores:
+        store.close()
+    assert ended(lambda: heartbeats() == 0)
+
+
+def _noted(begin: Callable[..., None], known: Callable[[Any], None]) -> Callable[..., None]:
+    def init(self: Any, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        known(self)
+
+    return init
+
+
+def opened(url: str, lease: float | None = 60.0, **definition: Any) -> Study:
+    """A study without a model, which is quick."""
+    return open_study(url, "a", **{"space": SPACE, "recipe": RANDOM, **definition}, lease=lease)
+
+
+def execute(url: str, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+    """What a statement gives, next to whoever else works on the store."""
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        result = connection.execute(sa.text(statement), values)
+        rows = [tuple(row) for row in result] if result.returns_rows else []
+    engine.dispose()
+    return rows
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """The exit code of a fork of this process that does some work and no more."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if work() in (None, True) else 3
+        except BaseException as error:
+            print(f"child: {error!r}", file=sys.__stderr__, flush=True)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def loss(params: dict[str, Any]) -> float:
+    return float((params["x"] - 0.3) ** 2 + params["n"])
+
+
+def shown(trials: tuple[Trial, ...]) -> list[tuple[Any, ...]]:
+    """All that does not depend on the time and the process, to the last bit."""
+    return [(t.number, repr(t.params), t.state, repr(t.value), t.error, t.origin) for t in trials]
+
+
+# ask, tell and what is known
+
+
+def test_a_trial_from_ask_to_tell(url: str) -> None:
+    study = opened(url)
+    before = datetime.now(UTC)
+    trial = study.ask()
+    assert (trial.number, trial.state, trial.value, trial.origin) == (0, "asked", None, "suggested")
+    assert trial.worker == worker.name()
+    assert study.trials == (trial,)
+    told = study.tell(trial, 0.5)
+    assert (told.state, told.value, told.error) == ("done", 0.5, None)
+    assert study.trials == (told,)
+    assert study.best == told
+    assert study.result.trials == (told,)
+    assert trial.asked_at is not None
+    assert told.told_at is not None
+    assert before - timedelta(seconds=5) < trial.asked_at <= told.told_at < before + timedelta(minutes=1)
+
+
+def test_a_new_study_is_empty(url: str) -> None:
+    study = opened(url)
+    assert study.trials == ()
+    assert study.queued == []
+    assert not study.others_at_work
+    with pytest.raises(NoResultError):
+        _ = study.best
+    assert (study.name, study.direction, study.seed, study.recipe) == ("a", "minimize", 0, RANDOM)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_best_follows_the_direction(url: str, direction: str) -> None:
+    study = opened(url, direction=direction)
+    for trial, value in zip(study.ask(3), [2.0, -1.0, 5.0], strict=True):
+        study.tell(trial, value)
+    assert study.best.value == (-1.0 if direction == "minimize" else 5.0)
+
+
+def test_ask_for_several(url: str) -> None:
+    study = opened(url)
+    trials = study.ask(4)
+    assert [trial.number for trial in trials] == [0, 1, 2, 3]
+    assert study.ask(np.int64(1))[0].number == 4  # type: ignore[call-overload]
+    assert len({str(trial.params) for trial in trials}) == 4
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.0, "2", [1]])
+def test_ask_for_what_is_no_count(count: Any) -> None:
+    study = opened("sqlite://")
+    with pytest.raises(RecipeError, match="count must be an integer >= 1"):
+        study.ask(count)
+    assert study.trials == ()
+
+
+def test_the_queue_comes_first_and_once(url: str) -> None:
+    study = opened(url)
+    others = {"x": 0.75, "n": 4}
+    study.enqueue(PARAMS)
+    study.enqueue(others)
+    study.enqueue(PARAMS)
+    assert study.queued == [PARAMS, others, PARAMS]
+    trials = study.ask(4)
+    assert [trial.params for trial in trials[:3]] == [PARAMS, others, PARAMS]
+    assert [trial.origin for trial in trials] == ["queued", "queued", "queued", "suggested"]
+    assert study.queued == []
+
+
+def test_observed_results(url: str) -> None:
+    study = opened(url)
+    assert study.observe(PARAMS, 1).state == "done"
+    lost = study.observe({"x": 1, "n": 1.0}, None)
+    assert (lost.state, lost.error, lost.origin) == ("failed", "the value was nan", "observed")
+    assert repr(lost.params) == "{'x': 1.0, 'n': 1}"
+    assert [trial.number for trial in study.trials] == [0, 1]
+
+
+def test_params_that_do_not_fit_are_refused(url: str) -> None:
+    study = opened(url)
+    wrong: list[Any] = [{}, {"x": 0.5}, {"x": 2.0, "n": 1}, {"x": 0.5, "n": 1, "z": 0}, None, "x"]
+    for params in wrong:
+        with pytest.raises(SpaceError):
+            study.observe(params, 1.0)
+        with pytest.raises(SpaceError):
+            study.enqueue(params)
+    assert (study.trials, study.queued) == ((), [])
+
+
+def script(study: Study | Optimizer, again: Callable[[], Study | Optimizer]) -> list[str]:
+    """Ask, tell, fail, observe and enqueue; `again` may open the study anew at every step."""
+    asked: list[Trial] = []
+    study.observe(study.ask().params, 3.5)
+    for step in range(8):
+        study = again()
+        if step == 2:
+            study.enqueue({**asked[0].params, "huge": 2**70 - 1, "option": 1})
+        if step == 5:
+            study.observe({**asked[1].params, "huge": -(2**63) - 1, "option": None}, -7.25)
+        trial = study.ask()
+        asked.append(trial)
+        study = again()
+        if step % 4 == 1:
+            study.fail(trial, "broken")
+        elif step % 4 != 3:  # some stay open
+            study.tell(trial, math.sin(crc32(repr(trial.params).encode())))
+    return [repr(trial.params) for trial in (*asked, again().ask())]
+
+
+@cache
+def wanted() -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What an optimizer suggests, and its trials in the end."""
+    optimizer = Optimizer(MIXED, "maximize", seed=11)
+    return script(optimizer, lambda: optimizer), shown(optimizer.trials)
+
+
+def test_suggestions_are_those_of_an_optimizer(url: str) -> None:
+    study = open_study(url, "b", MIXED, "maximize", seed=11)
+    assert (script(study, lambda: study), shown(study.trials)) == wanted()
+
+
+def test_suggestions_are_the_same_after_every_reopening(kept: str) -> None:
+    def again() -> Study:
+        return open_study(kept, "b", MIXED, "maximize", seed=11, lease=None)
+
+    assert (script(again(), again), shown(again().trials)) == wanted()
+
+
+@pytest.mark.parametrize(
+    "recipe", [Recipe.paper("ucb"), Recipe.paper("ei", tau0=None)], ids=["pseudo-points", "plain"]
+)
+def test_suggestions_of_the_papers_recipes_survive_a_reopening(tmp_path: Path, recipe: Recipe) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    optimizer, seed = Optimizer(SPACE, seed=10**40, recipe=recipe), 10**40
+    for _ in range(7):
+        study = open_study(url, "a", SPACE, seed=seed, recipe=recipe)
+        wanted, trial = optimizer.ask(), study.ask()
+        assert repr(trial.params) == repr(wanted.params)
+        optimizer.tell(wanted, loss(wanted.params))
+        study.tell(trial, loss(trial.params))
+    assert repr(open_study(url, "a").ask().params) == repr(optimizer.ask().params)
+
+
+def test_several_studies_in_one_store_do_not_meet(kept: str) -> None:
+    one, two = opened(kept), open_study(kept, "two", {"z": Float(0, 1)}, recipe=RANDOM)
+    one.enqueue(PARAMS)
+    two.tell(two.ask(), 7.0)
+    assert one.trials == ()
+    assert two.queued == []
+    one.tell(one.ask(), 1.0)
+    assert [trial.value for trial in two.trials] == [7.0]
+    assert one.best.params == PARAMS
+
+
+# a value is taken once
+
+
+def test_the_same_value_again_changes_nothing(url: str) -> None:
+    study = opened(url)
+    trial = study.ask()
+    told = study.tell(trial, 2.5)
+    time.sleep(0.01)
+    assert study.tell(trial, 2.5) == told
+    assert study.tell(told, np.float32(2.5)) == told
+    assert study.tell(0, 2.5) == told
+    assert study.trials == (told,)
+
+
+def test_another_value_is_refused(url: str) -> None:
+    study = opened(url)
+    told = study.tell(study.ask(), 2.5)
+    for second in (2.500001, 0, -2.5, None, math.nan, math.inf):
+        with pytest.raises(TellError, match=r"trial 0 was told 2\.5 already, got"):
+            study.tell(told, second)
+    with pytest.raises(TellError, match=r"trial 0 was told 2\.5 already, got 'failed'"):
+        study.fail(told, "no")
+    assert study.trials == (told,)
+
+
+def test_a_failure_stays_one(url: str) -> None:
+    study = opened(url)
+    failed = study.fail(study.ask(), "first")
+    assert study.fail(failed, "second") == failed
+    assert study.tell(failed, math.nan) == failed
+    with pytest.raises(TellError, match="was told 'failed' already, got"):
+        study.tell(failed, 1.0)
+    assert study.trials == (failed,)
+    assert failed.error == "first"
+
+
+def test_what_is_not_finite_is_a_failure(url: str) -> None:
+    study = opened(url)
+    values = [None, math.nan, math.inf, -math.inf, 10**400, -(10**400), np.float64("nan"), np.float32("inf")]
+    for number, value in enumerate(values):
+        told = study.tell(study.ask(), value)
+        assert (told.number, told.state, told.value) == (number, "failed", None)
+        assert told.error
+        assert study.trials[number] == told
+
+
+def test_what_is_no_number_is_refused_and_the_trial_stays_open(url: str) -> None:
+    study = opened(url)
+    trial = study.ask()
+    for value in ("3.5", 1 + 2j, [1, 2], np.array([1.0, 2.0]), object(), {}, b"1"):
+        with pytest.raises(TellError, match="wanted a number as value"):
+            study.tell(trial, value)
+        with pytest.raises(TellError, match="wanted a number as value"):
+            study.observe(PARAMS, value)
+        assert study.trials == (trial,)
+    assert study.tell(trial, 1.0).value == 1.0
+
+
+def test_values_are_kept_to_the_last_bit(kept: str) -> None:
+    study = opened(kept)
+    values: list[Any] = [
+        0.1 + 0.2,
+        0.0,
+        5e-324,
+        1.7976931348623157e308,
+        -1e-300,
+        True,
+        2**53 + 1,
+        np.float32(0.1),
+    ]
+    for value in values:
+        study.tell(study.ask(), value)
+    assert [repr(trial.value) for trial in opened(kept).trials] == [repr(float(value)) for value in values]
+
+
+def test_numbers_that_were_not_asked_for(url: str) -> None:
+    study = opened(url)
+    asked = study.ask()
+    changes: list[Callable[[Any], object]] = [
+        lambda number: study.tell(number, 1.0),
+        lambda number: study.fail(number, "e"),
+        lambda number: study.note(number, "n"),
+    ]
+    for number in (1, -1, 10**30, -(10**30), np.int64(7)):
+        for change in changes:
+            with pytest.raises(TellError, match=f"trial {number} was not asked for"):
+                change(number)
+        study.release(int(number))
+    assert study.trials == (asked,)
+
+
+@pytest.mark.parametrize("trial", [True, False, None, "0", 0.0, {}, (0,)])
+def test_what_is_neither_a_trial_nor_a_number(trial: Any) -> None:
+    study = opened("sqlite://")
+    asked = study.ask()
+    changes: list[Callable[[Any], object]] = [
+        study.release,
+        lambda it: study.tell(it, 1),
+        lambda it: study.note(it, "n"),
+    ]
+    for change in changes:
+        with pytest.raises(TellError, match="wanted a trial that ask returned, or its number"):
+            change(trial)
+    assert study.trials == (asked,)
+
+
+def test_trials_of_other_studies_are_refused(url: str) -> None:
+    study = opened(url)
+    asked = study.ask()
+    foreign = Optimizer(SPACE, seed=99, recipe=RANDOM).ask()
+    with pytest.raises(TellError, match=r"trial 0 with params .* was not asked for in"):
+        study.tell(foreign, 1.0)
+    with pytest.raises(TellError, match="was not asked for"):
+        study.tell(replace(asked, params={"x": 0.5, "n": 1}), 1.0)
+    assert study.trials == (asked,)
+
+
+# texts
+
+
+def test_texts_are_kept_as_they_are(kept: str) -> None:
+    study = opened(kept)
+    texts = [
+        "plain",
+        "naïve 😀\n\ttab",
+        "a'b\"c`; DROP TABLE bopp_trials; --",
+        "<script>",
+        "\u202e",
+        "%s {0}",
+    ]
+    for number, text in enumerate(texts):
+        study.fail(study.ask(), text)
+        study.note(number, text)
+    assert [(trial.error, trial.notes) for trial in opened(kept).trials] == [(text, text) for text in texts]
+
+
+def test_texts_that_no_database_takes_are_kept_in_another_form(kept: str) -> None:
+    study = opened(kept)
+    texts = ["a\0b", "a\udc80b", "\0" * 20, "\ud83d", "e" * 1_000_000, "😀" * 20_000]
+    for number, text in enumerate(texts):
+        study.fail(study.ask(), text)
+        study.note(number, text)
+    for text, trial in zip(texts, opened(kept).trials, strict=True):
+        for kept_text in (trial.error, trial.notes):
+            assert kept_text is not None
+            assert kept_text[0] == (text[0] if text[0] in "ae😀" else "\\")
+            assert len(kept_text) < 10_100
+            assert "\0" not in kept_text
+
+
+def test_a_note_leaves_a_long_error_as_it_is(url: str) -> None:
+    study = opened(url)
+    study.fail(study.ask(), "e" * 1_000_000)
+    before = study.trials[0].error
+    study.note(0, "look at this")
+    assert study.trials[0].error == before
+
+
+@pytest.mark.parametrize("text", ["a\0b", "e" * 20_000])
+def test_what_is_returned_is_what_is_kept(url: str, text: str) -> None:
+    study = opened(url)
+    assert study.fail(study.ask(), text) == study.trials[0]
+    assert study.note(0, text) == study.trials[0]
+
+
+@pytest.mark.parametrize("error", [5, b"x", None, ""])
+def test_a_failure_without_a_text(url: str, error: Any) -> None:
+    study = opened(url)
+    trial = study.ask()
+    try:
+        assert study.fail(trial, error).error == "the value was nan"
+    except TellError as refused:
+        assert "text" in str(refused)  # noqa: PT017
+        assert study.trials == (trial,)
+
+
+def test_notes(url: str) -> None:
+    study = opened(url)
+    trial = study.ask()
+    study.note(trial, "first")
+    assert study.note(0, "second").notes == "second"
+    told = study.tell(trial, 1.0)
+    assert told.notes == "second"
+    assert study.note(told, "").notes == ""
+    assert study.trials[0].told_at == told.told_at
+    for text in (None, 5, b"x"):
+        with pytest.raises(TellError, match="wanted a text as note"):
+            study.note(trial, text)  # type: ignore[arg-type]
+
+
+# leases
+
+
+def silent(url: str, lease: float) -> Trial:
+    """A trial whose worker does not speak any more."""
+    study = opened(url, lease)
+    trial = study.ask()
+    gone = weakref.ref(study)
+    del study
+    gc.collect()
+    assert gone() is None
+    return trial
+
+
+def heartbeats() -> int:
+    return sum(thread.name == "bopp leases" for thread in threading.enumerate())
+
+
+def ended(check: Callable[[], bool], within: float = 5.0) -> bool:
+    """Whether something becomes true in time."""
+    end = time.monotonic() + within
+    while not check() and time.monotonic() < end:
+        time.sleep(0.01)
+    return check()
+
+
+def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str) -> None:
+    trial = silent(kept, 0.6)
+    other = opened(kept)
+    assert other.ask().number == 1  # not yet
+    time.sleep(0.45)
+    assert other.ask().number == 2  # it ran out; a first look
+    time.sleep(0.2)
+    taken = other.ask()
+    assert (taken.number, taken.params, taken.state) == (0, trial.params, "asked")
+    assert taken.asked_at == trial.asked_at
+    assert other.ask().number == 3
+    assert other.tell(taken, 1.0).value == 1.0
+
+
+def test_a_lease_is_renewed_while_its_owner_lives(kept: str) -> None:
+    study, other = opened(kept, 1.0), opened(kept)
+    study.ask()
+    for number in range(1, 6):
+        time.sleep(0.3)
+        assert other.ask().number == number
+    assert other.others_at_work
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str, hours: int) -> None:
+    """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
+    study, other = opened(kept, 1.2), opened(kept)
+    trial = study.ask()
+    execute(
+        kept, "UPDATE bopp_trials SET lease_until = lease_until + :step WHERE number = 0", step=3600.0 * hours
+    )
+    numbers = []
+    for _ in range(8):
+        numbers.append(other.ask().number)
+        time.sleep(0.1)
+    assert numbers == list(range(1, 9))
+    assert study.tell(trial, 1.0).state == "done"
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_set_keeps_no_trial_for_ever(kept: str, hours: int) -> None:
+    silent(kept, 0.6)
+    execute(kept, "UPDATE bopp_trials SET lease_until = lease_until + :step", step=3600.0 * hours)
+    other = opened(kept)
+    other.ask()
+    time.sleep(0.2)
+    assert other.ask().number == 0
+
+
+def test_a_released_trial_goes_to_the_next_at_once(kept: str) -> None:
+    study, other = opened(kept), opened(kept)
+    trials = study.ask(2)
+    study.release(trials[1])
+    study.release(trials[1])
+    again = other.ask()
+    assert (again.number, again.params) == (1, trials[1].params)
+    assert other.ask().number == 2
+    study.release(again)  # no longer ours
+    assert opened(kept).ask().number == 3
+
+
+def test_a_trial_that_is_told_cannot_be_released(url: str) -> None:
+    study = opened(url)
+    told = study.tell(study.ask(), 1.0)
+    study.release(told)
+    assert study.ask().number == 1
+    assert study.trials[0] == told
+
+
+def test_a_trial_without_a_lease_is_never_taken(kept: str) -> None:
+    by_hand, other = opened(kept, lease=None), opened(kept, lease=0.3)
+    trial = by_hand.ask()
+    by_hand.close()
+    assert heartbeats() == 0
+    for _ in range(4):
+        assert other.tell(other.ask(), 0.0).number > 0
+        time.sleep(0.1)
+    assert not other.others_at_work
+    assert opened(kept).tell(trial.number, 1.0).value == 1.0
+    by_hand = opened(kept, lease=None)
+    given = by_hand.ask()
+    by_hand.release(given)
+    assert opened(kept).ask().number == given.number
+
+
+def test_a_late_value_counts_and_a_late_failure_does_not(kept: str) -> None:
+    study, other = opened(kept), opened(kept)
+    first, second, third = study.ask(3)
+    execute(kept, "UPDATE bopp_trials SET lease = 0, lease_until = 0")
+    assert [trial.number for trial in other.ask(3)] == [0, 1, 2]
+    with pytest.raises(bopp.errors.LateTell, match=r"trial 0 went to .* meanwhile"):
+        study.fail(first, "late")
+    assert other.trials[0].state == "asked"
+    assert study.tell(second, 2.0).value == 2.0
+    other.tell(third, 3.0)
+    with pytest.raises(bopp.errors.LateTell, match=r"told 3\.0 already, got 4\.0: somebody else told it"):
+        study.tell(third, 4.0)
+    with pytest.raises(TellError, match=r"trial 1 was told 2\.0 already"):
+        other.tell(second, 5.0)
+    assert [trial.value for trial in other.trials] == [None, 2.0, 3.0]
+
+
+def test_a_trial_of_a_dead_process_is_taken_at_once(kept: str) -> None:
+    opened(kept)
+    assert in_child(lambda: opened(kept).ask().number == 0) == 0
+    assert opened(kept).ask().number == 0
+
+
+def test_who_is_dead() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from bopp.study import worker; print(worker.name(), flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    name = child.stdout.readline().strip()
+    assert not worker.is_dead(name)
+    child.kill()
+    assert ended(lambda: worker.is_dead(name))  # a zombie, until it is waited for
+    child.communicate()
+    assert worker.is_dead(name)
+    assert not worker.is_dead(worker.name())
+    host, pid, birth = worker.name().split("/")
+    assert worker.is_dead(f"{host}/{pid}/{birth}0")  # another process had this number before
+    assert not worker.is_dead(f"{host}/{pid}/elsewhere-123")
+
+
+@pytest.mark.parametrize("name", ["", "/", "//", "a/b/c", "a/-1/b", "a/²/b", "a/9" * 3, "\0/1/\0", "unknown"])
+def test_names_of_nobody_are_not_dead(name: str) -> None:
+    assert not worker.is_dead(name)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="Linux alone")
+def test_a_process_whose_title_is_not_unicode_has_a_name() -> None:
+    code = "open('/proc/self/comm', 'wb').write(b'\\xff)'); from bopp.study import worker; worker.name()"
+    assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def test_times_are_utc_whatever_the_time_zone(kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = []
+    try:
+        for zone in ("Asia/Kolkata", "America/St_Johns", "UTC"):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            study = opened(kept)
+            told = study.tell(study.ask(), 1.0)
+            assert told.asked_at is not None
+            assert told.told_at is not None
+            assert told.asked_at.utcoffset() == told.told_at.utcoffset() == timedelta(0)
+            assert abs(datetime.now(UTC) - told.told_at) < timedelta(seconds=30)
+            times.append(told.told_at)
+            assert [trial.told_at for trial in study.trials] == times
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    rows = execute(kept, "SELECT asked_at, told_at FROM bopp_trials")
+    assert all(text.endswith("+00:00") for row in rows for text in row)
+
+
+def test_closing_gives_back_what_was_not_told(kept: str) -> None:
+    study = opened(kept)
+    told, _ = study.tell(study.ask(), 1.0), study.ask()
+    study.close()
+    assert ended(lambda: heartbeats() == 0)
+    assert opened(kept).ask().number == 1
+    assert opened(kept).trials[0] == told
+    study.close()
+
+
+def test_a_study_is_a_context(kept: str) -> None:
+    with opened(kept) as study, suppress(ZeroDivisionError):
+        study.ask()
+        raise ZeroDivisionError
+    assert opened(kept).ask().number == 0
+
+
+def test_a_closed_study_can_be_used_again(kept: str) -> None:
+    study = opened(kept, 1.0)
+    study.ask()
+    study.close()
+    assert study.ask().number == 0
+    other = opened(kept)
+    for number in (1, 2, 3, 4):
+        time.sleep(0.3)
+        assert other.ask().number == number
+
+
+def test_a_study_that_is_closed_and_used_again_has_a_heart_that_goes_on(tmp_path: Path) -> None:
+    study = opened(f"sqlite:///{tmp_path}/a.db", 0.6)
+    beating, go_on = threading.Event(), threading.Event()
+    renew = study.renew
+
+    def slow() -> None:
+        beating.set()
+        go_on.wait(5)
+        renew()
+
+    study.renew = slow  # type: ignore[method-assign]
+    study.ask()
+    assert beating.wait(5)
+    study.close()  # while the heart beats
+    study.ask()
+    go_on.set()
+    time.sleep(0.3)
+    assert heartbeats() == 1
+
+
+def test_a_study_that_is_dropped_leaves_no_thread(tmp_path: Path) -> None:
+    study = opened(f"sqlite:///{tmp_path}/a.db", 0.3)
+    study.ask()
+    assert heartbeats() == 1
+    gone = weakref.ref(study)
+    del study
+    gc.collect()
+    assert gone() is None
+    assert ended(lambda: heartbeats() == 0)
+
+
+def test_one_heart_for_all_trials(tmp_path: Path) -> None:
+    study = opened(f"sqlite:///{tmp_path}/a.db", 5.0)
+    study.ask(5)
+    assert heartbeats() == 1
+    study.close()
+
+
+@pytest.mark.parametrize("lease", [0, -1.0, math.inf, math.nan, "60", (1,)])
+def test_leases_that_are_none(tmp_path: Path, lease: Any) -> None:
+    with pytest.raises(RecipeError, match="lease must be a number of seconds above 0 or None"):
+        opened(f"sqlite:///{tmp_path}/a.db", lease)
+
+
+def test_a_wrong_lease_creates_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError):
+        opened(f"sqlite:///{tmp_path}/a.db", -1.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial is asked for and given back, while somebody else looks for a suggestion."""
+    monkeypatch.setattr("bopp.study.store.TURN", 0.1)
+    study, other = opened(postgres_url), opened(postgres_url)
+    leases = study._ledger.leases
+
+    def later(connection: sa.Connection) -> Any:
+        if not other.trials:
+            other.release(other.ask())
+        return leases(connection)
+
+    study._ledger.leases = later  # type: ignore[method-assign]
+    assert study.ask().number == 0
+
+
+def test_a_file_system_without_locks_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    study = opened(f"sqlite:///{tmp_path}/a.db")
+    monkeypatch.setattr("fcntl.lockf", none)
+    monkeypatch.setattr("bopp.study.store.TURN", 1.0)
+    began = time.monotonic()
+    study.ask()
+    assert time.monotonic() - began < 0.9
+
+
+# forks; 3.12 warns of threads, and of those of a study none holds a lock
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+@pytest.mark.parametrize("lease", [None, 60.0])
+def test_a_fork_may_use_the_study_of_its_parent(kept: str, lease: float | None) -> None:
+    study = opened(kept, lease)
+    mine = study.ask()
+
+    def child() -> None:
+        for value in (10.0, 11.0):
+            study.tell(study.ask(), value)
+        study.tell(mine, 0.5)
+
+    with forking():
+        for _ in range(2):
+            assert in_child(child) == 0
+            study.tell(study.ask(), 20.0)
+    assert [trial.value for trial in study.trials] == [0.5, 10.0, 11.0, 20.0, 10.0, 11.0, 20.0]
+    assert opened(kept).trials == study.trials
+
+
+def test_forks_and_their_parent_ask_at_once(kept: str) -> None:
+    study = opened(kept, None)
+    study.ask()
+    with forking():
+        pids = []
+        for _ in range(2):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    for _ in range(6):
+                        study.tell(study.ask(), 1.0)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            pids.append(pid)
+    for _ in range(6):
+        study.tell(study.ask(), 2.0)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0]
+    assert [trial.value for trial in study.trials].count(1.0) == 12
+    assert len(study.trials) == 19
+
+
+def test_a_fork_leaves_the_connections_of_its_parent_alone(postgres_url: str) -> None:
+    study = opened(postgres_url, None)
+    study.ask()
+    engine = study._store._engine
+    with engine.connect() as one, engine.connect() as two:
+        parents = {c.connection.dbapi_connection.info.backend_pid for c in (one, two)}  # type: ignore[union-attr]
+    used = set()
+
+    def child() -> bool:
+        sa.event.listen(engine, "checkout", lambda raw, *_: used.add(raw.info.backend_pid))
+        study.ask()
+        return bool(used) and not used & parents
+
+    with forking():
+        assert in_child(child) == 0
+
+
+def test_a_fork_that_closes_its_study_gives_back_nothing_of_its_parent(kept: str) -> None:
+    study = opened(kept)
+    trial = study.ask()
+    with forking():
+        assert in_child(study.close) == 0
+    assert opened(kept).ask().number == 1
+    assert study.tell(trial, 1.0).value == 1.0
+
+
+def test_a_fork_of_a_study_in_memory_says_so() -> None:
+    study = opened("sqlite://", None)
+    study.tell(study.ask(), 1.0)
+
+    def child() -> bool:
+        try:
+            study.ask()
+        except BoppError:
+            return True
+        return False
+
+    assert in_child(child) == 0
+    assert study.ask().number == 1
+
+
+def test_threads_may_share_a_study(kept: str) -> None:
+    study = opened(kept)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: study.tell(study.ask(), 1.0), range(16)))
+    assert [(trial.number, trial.value) for trial in study.trials] == [(i, 1.0) for i in range(16)]
+
+
+# optimize
+
+
+def test_the_budget_counts_over_all_runs(url: str) -> None:
+    study = opened(url)
+    study.observe(PARAMS, 100.0)
+    study.observe({"x": 0.0, "n": 1}, None)
+    assert len(study.optimize(loss, 3, progress=False).trials) == 5
+    assert len(study.optimize(loss, 3, progress=False).trials) == 5
+    result = study.optimize(loss, 7, progress=False)
+    assert len(result.trials) == 9
+    assert result.trials == study.trials
+    assert {trial.value for trial in result.trials[2:]} == {loss(trial.params) for trial in result.trials[2:]}
+
+
+def test_optimize_is_minimize(tmp_path: Path) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/a.db", "a", SPACE, seed=3)
+    study.optimize(loss, 4, progress=False)
+    study.optimize(loss, 9, progress=False)
+    wanted = bopp.minimize(loss, SPACE, 9, seed=3, progress=False)
+    assert shown(study.trials) == shown(wanted.trials)
+
+
+def test_a_target_that_was_reached_before_ends_a_run_at_once(url: str) -> None:
+    study = opened(url)
+    calls = []
+
+    def objective(params: dict[str, Any]) -> float:
+        calls.append(params)
+        return 5.0 - len(calls)
+
+    study.optimize(objective, 50, progress=False, target=2.0)
+    assert len(calls) == 3
+    study.optimize(objective, 50, progress=False, target=2.0)
+    assert len(calls) == len(study.trials) == 3
+
+
+def test_a_target_may_be_reached_by_another(kept: str) -> None:
+    study = opened(kept, direction="maximize")
+
+    def objective(params: dict[str, Any]) -> float:
+        if len(study.trials) == 2:
+            opened(kept).observe(PARAMS, 1000.0)
+        return 0.0
+
+    study.optimize(objective, 50, progress=False, target=999.0)
+    assert len(study.trials) == 3
+
+
+def test_objectives_that_fail(url: str) -> None:
+    study = opened(url)
+    outcomes = iter([1.0, ValueError("a\0b"), math.nan, None, "x", SystemExit(3), 10**400, 2.0])
+
+    def objective(_: dict[str, Any]) -> Any:
+        outcome = next(outcomes)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    result = study.optimize(objective, 8, progress=False)
+    assert [trial.state for trial in result.trials] == ["done", *["failed"] * 6, "done"]
+    assert (result.trials[1].error or "").startswith("ValueError: a")
+    assert "wanted a number" in (result.trials[4].error or "")
+    assert (result.trials[5].error or "").startswith("SystemExit")
+
+
+def hang(params: dict[str, Any]) -> float:
+    time.sleep(0.0 if params["n"] <= 2 else 60.0)
+    return loss(params)
+
+
+def test_an_evaluation_out_of_time_is_a_failure(kept: str) -> None:
+    study = opened(kept)
+    for n in (1, 5, 2):
+        study.enqueue({"x": 0.5, "n": n})
+    with forking():
+        result = study.optimize(hang, 3, workers=3, progress=False, trial_timeout=1.0)
+    assert [trial.state for trial in result.trials] == ["done", "failed", "done"]
+    assert "no value within 1.0 seconds" in (result.trials[1].error or "")
+
+
+def test_a_run_out_of_time_gives_back_its_trials(kept: str) -> None:
+    study = opened(kept)
+    study.enqueue({"x": 0.5, "n": 5})
+    with forking():
+        study.optimize(hang, 1, workers=2, progress=False, time_limit=0.3)
+    assert [trial.state for trial in study.trials] == ["asked"]
+    assert opened(kept).ask().number == 0
+
+
+def test_ctrl_c_returns_and_gives_back(kept: str) -> None:
+    study = opened(kept)
+
+    def objective(_: dict[str, Any]) -> float:
+        if len(study.trials) == 3:
+            raise KeyboardInterrupt
+        return 1.0
+
+    result = study.optimize(objective, 9, progress=False)
+    assert [trial.state for trial in result.trials] == ["done", "done", "asked"]
+    assert not study._held
+    assert opened(kept).ask().number == 2
+
+
+def test_an_error_of_the_callback_gives_back_too(kept: str) -> None:
+    study = opened(kept)
+
+    def callback(_: Study, told: Trial) -> None:
+        raise LookupError(f"{told.number}")
+
+    with pytest.raises(LookupError), ThreadPoolExecutor(3) as pool:
+        study.optimize(loss, 9, 3, executor=pool, progress=False, callback=callback)
+    other = opened(kept)
+    numbers = {other.ask().number for _ in range(sum(trial.state == "asked" for trial in study.trials))}
+    assert numbers == {trial.number for trial in study.trials if trial.state == "asked" and trial.number < 3}
+
+
+def test_the_callback_sees_each_trial_and_may_end_the_run(url: str) -> None:
+    study = opened(url)
+    seen: list[tuple[Study, int]] = []
+
+    def callback(who: Study, trial: Trial) -> bool:
+        seen.append((who, trial.number))
+        return trial.number == 3
+
+    study.optimize(loss, 9, progress=False, callback=callback)
+    assert seen == [(study, number) for number in range(4)]
+
+
+def test_an_executor_evaluates(kept: str) -> None:
+    study = opened(kept)
+    with ThreadPoolExecutor(3) as pool:
+        result = study.optimize(loss, 8, 3, executor=pool, progress=False)
+    assert [trial.value for trial in result.trials] == [loss(trial.params) for trial in result.trials]
+    assert len(result.trials) == 8
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_evaluate(kept: str, workers: int) -> None:
+    study = opened(kept, None)
+    with forking():
+        result = study.optimize(lambda params: loss(params), 5, workers, progress=False)
+    assert [trial.value for trial in result.trials] == [loss(trial.params) for trial in result.trials]
+
+
+def test_what_cannot_be_sent_elsewhere_is_a_failure_that_says_so(kept: str) -> None:
+    study = opened(kept, None)
+    with forking(), ProcessPoolExecutor(1) as pool:
+        result = study.optimize(lambda params: 0.0, 2, executor=pool, progress=False)
+    assert [trial.state for trial in result.trials] == ["failed", "failed"]
+    assert "pickle" in (result.trials[0].error or "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"budget": 0}, "budget must be an integer >= 1"),
+        ({"budget": 2.0}, "budget must be an integer >= 1"),
+        ({"budget": "9"}, "budget must be an integer >= 1"),
+        ({"workers": 0}, "workers must be an integer >= 1"),
+        ({"workers": "2"}, "workers must be an integer >= 1"),
+        ({"target": "0"}, "target must be a number"),
+        ({"target": math.nan}, "target must be a number"),
+        ({"time_limit": 0}, "time_limit must be"),
+        ({"trial_timeout": -1}, "trial_timeout must be"),
+        ({"callback": 5}, "callback must be a function"),
+        ({"executor": "dask"}, "executor must be"),
+        ({"objective": 5}, "objective must be a function"),
+    ],
+)
+def test_wrong_arguments_ask_for_nothing(wrong: dict[str, Any], text: str) -> None:
+    study = opened("sqlite://")
+    with pytest.raises(RecipeError, match=text):
+        study.optimize(**{"objective": loss, "budget": 2, "progress": False, **wrong})
+    assert study.trials == ()
+
+
+def test_an_executor_with_a_time_out_is_refused() -> None:
+    study = opened("sqlite://")
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RecipeError, match="trial_timeout"):
+        study.optimize(loss, 2, executor=pool, trial_timeout=1.0, progress=False)
+    assert study.trials == ()
+
+
+def test_an_executor_that_was_shut_down_leaves_no_trial_behind(kept: str) -> None:
+    study = opened(kept)
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        study.optimize(loss, 2, executor=pool, progress=False)
+    assert opened(kept).ask().number == 0
+
+
+# whatever is done, a study and an optimizer agree
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "tell", "fail", "observe", "enqueue", "reopen"]),
+        st.integers(0, 9),
+        st.floats(-10, 10) | st.just(math.nan),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS)
+def test_a_study_does_what_an_optimizer_does(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
+    url = f"sqlite:///{tmp_path_factory.mktemp('agree')}/a.db"
+    study, optimizer = opened(url, None), Optimizer(SPACE, recipe=RANDOM)
+    for action, which, value in steps:
+        number = which % max(1, len(optimizer.trials))
+        if action == "reopen":
+            study = opened(url, None)
+        elif action == "ask":
+            assert repr(study.ask().params) == repr(optimizer.ask().params)
+        elif action in ("observe", "enqueue"):
+            params = {"x": which / 10, "n": 1 + which % 5}
+            for one in (study, optimizer):
+                one.observe(params, value) if action == "observe" else one.enqueue(params)
+        elif optimizer.trials:
+            outcomes = []
+            for one in (study, optimizer):
+                trial = one.trials[number]
+                try:
+                    told = one.tell(trial, value) if action == "tell" else one.fail(trial, "e")
+                    outcomes.append(shown((told,)))
+                except TellError as refused:
+                    outcomes.append([(str(refused),)])
+            assert outcomes[0] == outcomes[1]
+    assert shown(study.trials) == shown(optimizer.trials)
+
+
+def test_errors_of_a_study_are_errors_of_python() -> None:
+    assert issubclass(StudyError, ValueError)
+    assert issubclass(StoreError, OSError)

@@ -1,0 +1,410 @@
+"""Processes and servers killed at any moment: what was told is kept, and the run goes on as it would have."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from bopp import Params, Recipe, Space
+from bopp.data import Array, History
+from bopp.initial import Sobol
+from bopp.search import Gradients, Score
+from postgres import Mode, Server
+from test_study_many import (
+    PATIENCE,
+    bowl,
+    fresh,
+    kept,
+    opened,
+    started,
+    succeeded,
+    told_by,
+    trials_of,
+)
+
+
+def run_and_log(url: str, recipe: Recipe, budget: int, log: Path) -> None:
+    """Ask and tell to the end; what tell has acknowledged is on the disk before anything else happens."""
+    phase, told = (os.open(log.with_suffix(kind), os.O_WRONLY | os.O_CREAT) for kind in (".phase", ".told"))
+    os.lseek(told, 0, os.SEEK_END)
+
+    def begin(word: str) -> None:
+        os.pwrite(phase, word.encode().ljust(8), 0)
+
+    begin("opening")
+    study = opened(url, recipe)
+    begin("asking")
+    while trial := study.ask_within(budget):
+        begin("telling")
+        study.tell(trial, bowl(trial.params))
+        os.write(told, (json.dumps([trial.number, trial.params, bowl(trial.params)]) + "\n").encode())
+        os.fsync(told)
+        begin("asking")
+    begin("closing")
+
+
+def unbroken(recipe: Recipe, budget: int) -> list[tuple[int, Params, float | None]]:
+    """The trials of a run that nobody disturbs."""
+    with opened("sqlite://", recipe) as study:
+        study.optimize(bowl, budget, progress=False)
+        return kept(study.trials)
+
+
+def is_whole(url: str, aside: Path) -> bool:
+    """Whether a copy of the file, with its journal, is sound; the file itself waits for the next worker."""
+    path = Path(url.removeprefix("sqlite:///"))
+    if not path.exists():
+        return True
+    for file in path.parent.glob(f"{path.name}*"):
+        shutil.copy(file, aside / file.name)
+    copy = sqlite3.connect(aside / path.name)
+    answer = copy.execute("PRAGMA integrity_check").fetchall()
+    copy.close()
+    for file in aside.iterdir():
+        file.unlink()
+    return answer == [("ok",)]
+
+
+def kill_often(url: str, folder: Path, recipe: Recipe, kills: int, longest: float) -> Counter[str]:
+    """Kill a run again and again, let it end, and compare; the phases in which the kills struck."""
+    rng, struck, log, aside = random.Random(kills), Counter[str](), folder / "log", folder / "aside"
+    aside.mkdir()
+    log.with_suffix(".told").touch()
+    while struck.total() < kills:
+        log.with_suffix(".phase").write_text("starting")
+        with started(run_and_log, (url, recipe, 10**6, log)) as [process]:
+            while log.with_suffix(".phase").read_text() == "starting":
+                time.sleep(0.0005)
+            process.join(rng.uniform(0.0, longest))
+            assert process.exitcode is None  # it does not fail over what another left behind
+            process.kill()
+            process.join()
+        struck[log.with_suffix(".phase").read_text().strip()] += 1
+        if url.startswith("sqlite"):
+            assert is_whole(url, aside)
+        acknowledged, there = told_by(folder), kept(trials_of(url, recipe))
+        assert [there[number] for number, _, _ in acknowledged] == acknowledged
+    budget = len(trials_of(url, recipe)) + 5
+    with started(run_and_log, (url, recipe, budget, log)) as processes:
+        succeeded(processes)
+    assert kept(trials_of(url, recipe)) == unbroken(recipe, budget)
+    return struck
+
+
+def test_a_run_killed_at_forty_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
+    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.random(), 40, 0.12)
+    assert {"opening", "asking", "telling"} <= struck.keys()
+
+
+def test_a_modelled_run_killed_at_twenty_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
+    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.default(), 20, 0.2)
+    assert "asking" in struck
+
+
+def test_a_run_on_a_server_killed_at_twenty_moments_is_the_run_that_was_not(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    struck = kill_often(postgres_url, tmp_path, Recipe.random(), 20, 0.2)
+    assert {"opening", "asking"} <= struck.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("longest", [0.05, 0.4])
+@pytest.mark.parametrize("recipe", [Recipe.random(), Recipe.default()], ids=["plain", "modelled"])
+def test_a_run_killed_at_a_hundred_moments_is_the_run_that_was_not(
+    tmp_path: Path, recipe: Recipe, longest: float
+) -> None:
+    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, recipe, 100, longest)
+    assert {"opening", "asking", "telling"} <= struck.keys()
+
+
+@pytest.mark.slow
+def test_a_run_on_a_server_killed_at_a_hundred_moments_is_the_run_that_was_not(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    struck = kill_often(postgres_url, tmp_path, Recipe.random(), 100, 0.3)
+    assert {"opening", "asking", "telling"} <= struck.keys()
+
+
+def work_until_done(url: str, me: int, folder: Path, budget: int, pause: float) -> None:
+    """Optimise with all others; an evaluation is on record before its value is told."""
+
+    def objective(params: Params) -> float:
+        with (folder / f"{me}.calls").open("a") as file:
+            print(json.dumps(params), file=file)
+        time.sleep(pause)
+        return bowl(params)
+
+    with opened(url) as study:
+        result = study.optimize(objective, budget, progress=False)
+        assert len(result.trials) == budget
+        assert {trial.state for trial in result.trials} == {"done"}
+
+
+def calls(folder: Path) -> list[Params]:
+    """The params that were evaluated, by whomever."""
+    return [json.loads(line) for file in folder.glob("*.calls") for line in file.read_text().splitlines()]
+
+
+def kill_one_of_four(url: str, folder: Path) -> None:
+    """One of four that optimise is killed in mid-trial; the others finish, its trial too, and no more."""
+    with started(work_until_done, *((url, me, folder, 40, 0.1) for me in range(4))) as processes:
+        while len(calls(folder)) < 12:
+            time.sleep(0.01)
+        processes[0].kill()
+        processes[0].join()
+        succeeded(processes[1:])
+    trials = trials_of(url)
+    assert [trial.number for trial in trials] == list(range(40))
+    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
+    evaluated = Counter(params["x"] for params in calls(folder))
+    assert set(evaluated) == {trial.params["x"] for trial in trials}
+    assert 40 <= evaluated.total() <= 41  # at most the trial of the dead was evaluated again
+
+
+def test_of_four_that_optimize_a_file_one_may_be_killed(tmp_path: Path) -> None:
+    kill_one_of_four(f"sqlite:///{tmp_path}/study.db", tmp_path)
+
+
+def test_of_four_that_optimize_a_server_one_may_be_killed(tmp_path: Path, postgres_url: str) -> None:
+    kill_one_of_four(postgres_url, tmp_path)
+
+
+def disturbed(url: str, folder: Path, budget: int, disturb: Iterator[None]) -> None:
+    """Four workers go through whatever is done to their server, and nothing is lost or done twice."""
+    with started(work_until_done, *((url, me, folder, budget, 0.02) for me in range(4))) as processes:
+        while len(calls(folder)) < 8:
+            time.sleep(0.01)
+        for _ in disturb:
+            assert [process.exitcode for process in processes] == [None] * 4  # in mid-run, none has died
+        succeeded(processes)
+    trials = trials_of(url)
+    assert [trial.number for trial in trials] == list(range(budget))
+    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
+    assert Counter(params["x"] for params in calls(folder)) == Counter(t.params["x"] for t in trials)
+
+
+def test_workers_outlast_restarts_of_their_server(
+    tmp_path: Path, postgres_server: Server, postgres_url: str
+) -> None:
+    def restarts() -> Iterator[None]:
+        modes: tuple[Mode, ...] = ("fast", "immediate", "immediate", "fast")
+        for mode in modes:
+            postgres_server.restart(mode)
+            yield
+            time.sleep(0.3)
+
+    disturbed(postgres_url, tmp_path, 150, restarts())
+
+
+def test_workers_outlast_the_loss_of_their_connections(
+    tmp_path: Path, postgres_server: Server, postgres_url: str
+) -> None:
+    lost = []
+
+    def losses() -> Iterator[None]:
+        for _ in range(20):
+            lost.append(postgres_server.kill_connections(postgres_url))
+            yield
+            time.sleep(0.05)
+
+    disturbed(postgres_url, tmp_path, 150, losses())
+    assert sum(map(bool, lost)) >= 15
+
+
+def hold(url: str, ready: Connection) -> None:
+    """Begin to write, past bopp, and never end; with a journal that others have to roll back."""
+    if url.startswith("sqlite"):
+        raw = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+        raw.execute("PRAGMA cache_size = 1")
+        raw.execute("BEGIN IMMEDIATE")
+        raw.execute("CREATE TABLE rubbish AS SELECT randomblob(1000) FROM bopp_trials, bopp_trials AS b")
+        raw.execute("UPDATE bopp_trials SET value = -1.0")
+        ready.send(None)
+        time.sleep(PATIENCE)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE bopp_studies SET revision = revision + 1")
+        connection.execute("UPDATE bopp_trials SET value = -1.0")
+        ready.send(None)
+        time.sleep(PATIENCE)
+
+
+def tell_one(url: str, ready: Connection) -> None:
+    """Ask for a trial; once all is held, tell it and ask for the next."""
+    with opened(url) as study:
+        trial = study.ask()
+        ready.send(None)
+        ready.recv()
+        ready.send(None)
+        study.tell(trial, 1.0)
+        study.ask()
+        ready.send(time.monotonic())
+
+
+def kill_a_writer(url: str) -> None:
+    """Whoever waits for a writer that is killed goes on within a second, and finds nothing of it."""
+    with opened(url) as study:
+        for number in range(20):
+            study.tell(study.ask(), number)
+        before = kept(study.trials)
+    (waiter, others_waiter), (holder, others_holder) = fresh.Pipe(), fresh.Pipe()
+    with started(tell_one, (url, others_waiter)) as waiting:
+        waiter.recv()
+        with started(hold, (url, others_holder)) as [holding]:
+            holder.recv()
+            waiter.send(None)
+            waiter.recv()
+            assert not waiter.poll(0.3)  # it waits indeed
+            killed = time.monotonic()
+            holding.kill()
+            went_on = waiter.recv()
+        succeeded(waiting)
+    assert went_on - killed < 1.0
+    assert kept(trials_of(url))[:20] == before
+    assert trials_of(url)[20].value == 1.0
+
+
+def test_others_go_on_when_a_writer_of_the_file_is_killed(tmp_path: Path) -> None:
+    kill_a_writer(f"sqlite:///{tmp_path}/study.db")
+
+
+def test_others_go_on_when_a_writer_of_the_server_is_killed(postgres_url: str) -> None:
+    kill_a_writer(postgres_url)
+
+
+def slow_search(score: Score, space: Space, history: History, rng: Any) -> Array:
+    """A search that takes for ever in the process that wants it so."""
+    if "SLOW" in os.environ:
+        time.sleep(PATIENCE)
+    return Gradients()(score, space, history, rng)
+
+
+SLOW = Recipe(initial=Sobol(1), search=slow_search)
+
+
+def ask_slowly(url: str, slowly: bool, ready: Connection) -> None:
+    """Ask for a trial, and say when it came."""
+    with opened(url, SLOW) as study:
+        if slowly:
+            os.environ["SLOW"] = "1"
+        ready.send(None)
+        trial = study.ask()
+        ready.send((trial.number, time.monotonic()))
+        ready.recv()
+
+
+def kill_a_thinker(url: str) -> None:
+    """Whoever waits for the suggestion of one that is killed goes on within a second."""
+    with opened(url, SLOW) as study:
+        study.tell(study.ask(), 1.0)
+    (thinker, others_thinker), (waiter, others_waiter) = fresh.Pipe(), fresh.Pipe()
+    with started(ask_slowly, (url, True, others_thinker)) as [thinking]:
+        thinker.recv()
+        time.sleep(0.3)
+        with started(ask_slowly, (url, False, others_waiter)) as [waiting]:
+            waiter.recv()
+            assert not waiter.poll(0.5)  # one thinks at a time
+            killed = time.monotonic()
+            thinking.kill()
+            number, went_on = waiter.recv()
+            waiter.send(None)
+            succeeded([waiting])
+    assert number == 1
+    assert went_on - killed < 1.0
+
+
+def test_others_go_on_when_one_that_thinks_is_killed(tmp_path: Path) -> None:
+    kill_a_thinker(f"sqlite:///{tmp_path}/study.db")
+
+
+def test_others_go_on_when_one_that_thinks_before_a_server_is_killed(postgres_url: str) -> None:
+    kill_a_thinker(postgres_url)
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, in a test."""
+
+
+def test_ctrl_c_while_trials_are_read_leaves_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    with opened(url) as worker, opened(url) as reader:
+        trials = worker.ask(10)
+        for trial in reversed(trials):  # the first trial has the latest revision
+            worker.tell(trial, float(trial.number))
+        read, ledger = reader._ledger._read, reader._ledger
+
+        def interrupted(row: Any) -> Any:
+            if row["number"] == 4:
+                raise Interrupted
+            return read(row)
+
+        monkeypatch.setattr(ledger, "_read", interrupted)
+        with pytest.raises(Interrupted):
+            _ = reader.trials
+        monkeypatch.undo()
+        assert reader.trials == worker.trials
+
+
+def interrupted_often(url: str, ready: Connection) -> None:
+    """Optimise through any number of Ctrl-C, in one process and with one study."""
+    with opened(url, lease=2.0) as study:
+        ready.send(None)
+        done = False
+        while not done:
+            with suppress(KeyboardInterrupt):  # those that strike outside of a run
+                result = study.optimize(bowl, 300, progress=False)
+                done = len(result.trials) == 300 and all(trial.state == "done" for trial in result.trials)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ready.send(None)
+        ready.recv()
+
+
+def test_ctrl_c_at_fifty_moments_loses_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    mine, others = fresh.Pipe()
+    rng = random.Random(0)
+    with started(interrupted_often, (url, others)) as [process]:
+        mine.recv()
+        for _ in range(50):
+            time.sleep(rng.uniform(0.01, 0.08))
+            os.kill(process.pid or 0, signal.SIGINT)
+        assert mine.poll(PATIENCE)
+        mine.send(None)
+        succeeded([process])
+    trials = trials_of(url)
+    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
+    assert len(trials) == 300
+
+
+def test_threads_of_one_study_share_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    with opened(url) as study:
+
+        def work() -> None:
+            for _ in range(10):
+                trial = study.ask()
+                study.tell(trial, bowl(trial.params))
+
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    trials = trials_of(url)
+    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
+    assert len({trial.params["x"] for trial in trials}) == len(trials) == 60

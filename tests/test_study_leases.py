@@ -1,0 +1,404 @@
+"""Whose trial it is: that of the dead and the silent goes to one other, that of the living to none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from bopp import Params, Study
+from bopp.errors import LateTell, TellError
+from bopp.study.store import Moment, Store
+from postgres import Server
+from test_study_many import PATIENCE, bowl, fresh, opened, rows, started, succeeded, trials_of
+
+SILENCE = 20.0  # seconds without a word from a process that should speak
+FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1'"
+
+
+def change(url: str, sql: str) -> None:
+    """Change a store past bopp."""
+    if url.startswith("sqlite"):
+        raw = sqlite3.connect(url.removeprefix("sqlite:///"), 60, isolation_level=None)
+        raw.execute(sql)
+        raw.close()
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(sql.encode())
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new store, in a file and on a server in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/study.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+def ask_and_keep(url: str, lease: float, mine: Connection) -> None:
+    """Ask for a trial, say so, and work on it until told to tell."""
+    with opened(url, lease=lease) as study:
+        trial = study.ask()
+        mine.send(trial.number)
+        value, error = mine.recv()
+        try:
+            told = study.fail(trial, error) if error else study.tell(trial, value)
+            mine.send(told.state)
+        except LateTell as late:
+            mine.send(f"late: {late}")
+        mine.recv()
+
+
+def contend(url: str, lease: float, mine: Connection) -> None:
+    """Ask again and again for a trial of others; whoever gets one says so and keeps it."""
+    study = opened(url, lease=lease)
+    mine.send("ready")
+    while True:
+        if trial := study.ask_within(1):
+            mine.send((trial.number, time.monotonic()))
+            mine.recv()
+            study.tell(trial, 2.0)
+            mine.send("told")
+        time.sleep(0.05)
+
+
+def hear(pipe: Connection) -> Any:
+    """What a process says, if it lives to say it."""
+    assert pipe.poll(SILENCE)
+    return pipe.recv()
+
+
+def first(pipes: tuple[Connection, ...]) -> Connection:
+    """The one pipe that has something to say; it is an error if two have."""
+    [spoken] = wait(pipes, PATIENCE)
+    assert isinstance(spoken, Connection)
+    return spoken
+
+
+def ready(pipes: tuple[Connection, ...]) -> None:
+    assert [hear(pipe) for pipe in pipes] == ["ready"] * len(pipes)
+
+
+def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str) -> None:
+    mine, others = fresh.Pipe()
+    ours, theirs = zip(*(fresh.Pipe() for _ in range(8)), strict=True)
+    with started(ask_and_keep, (url, 60.0, others)) as [owner]:
+        assert hear(mine) == 0
+        with started(contend, *((url, 60.0, pipe) for pipe in theirs)) as contenders:
+            ready(ours)
+            assert wait(ours, 0.5) == []  # while it lives, nobody gets its trial
+            for _ in range(3):
+                killed = time.monotonic()
+                owner.kill()
+                winner = first(ours)
+                number, at = hear(winner)
+                assert number == 0
+                assert at - killed < 5.0  # of a lease of 60 seconds
+                assert wait(ours, 0.5) == []  # and nobody else did
+                owner = contenders[ours.index(winner)]
+            winner.send(None)
+            assert hear(winner) == "told"
+    [trial] = trials_of(url)
+    assert trial.value == 2.0
+
+
+def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url: str) -> None:
+    lease = 2.0
+    mine, others = fresh.Pipe()
+    ours, theirs = zip(*(fresh.Pipe() for _ in range(8)), strict=True)
+    with started(ask_and_keep, (url, lease, others)) as [owner]:
+        hear(mine)
+        change(url, FOREIGN)
+        with started(contend, *((url, lease, pipe) for pipe in theirs)):
+            ready(ours)
+            assert wait(ours, 1.5 * lease) == []  # it renews its lease
+            killed = time.monotonic()
+            owner.kill()
+            winner = first(ours)
+            number, at = hear(winner)
+            assert number == 0
+            assert lease / 2 < at - killed < lease + 5.0
+            assert wait(ours, 1.0) == []
+            winner.send(None)
+            assert hear(winner) == "told"
+    [trial] = trials_of(url)
+    assert (trial.value, trial.worker != "elsewhere/1/x-1") == (2.0, True)
+
+
+def taken_over(url: str, tell: Callable[[Study, Any, Connection], None]) -> None:
+    """A worker is stopped for longer than its lease, and goes on when another has its trial."""
+    mine, others = fresh.Pipe()
+    with started(ask_and_keep, (url, 1.0, others)) as [owner], opened(url, lease=1.0) as study:
+        assert hear(mine) == 0
+        os.kill(owner.pid or 0, signal.SIGSTOP)
+        stopped = time.monotonic()
+        while (trial := study.ask_within(1)) is None:
+            time.sleep(0.05)
+        assert 0.5 < time.monotonic() - stopped < 6.0
+        assert (trial.number, trial.worker) == (0, study.trials[0].worker)
+        os.kill(owner.pid or 0, signal.SIGCONT)
+        tell(study, trial, mine)
+        mine.send(None)
+        succeeded([owner])
+
+
+def test_a_late_value_is_refused_when_another_was_told(url: str) -> None:
+    def tell(study: Study, trial: Any, owner: Connection) -> None:
+        study.tell(trial, 2.0)
+        owner.send((1.0, None))
+        assert hear(owner).startswith("late: trial 0 was told 2.0 already, got 1.0")
+        assert study.trials[0].value == 2.0
+
+    taken_over(url, tell)
+
+
+def test_a_late_value_that_comes_first_counts(url: str) -> None:
+    def tell(study: Study, trial: Any, owner: Connection) -> None:
+        owner.send((1.0, None))
+        assert hear(owner) == "done"
+        with pytest.raises(LateTell, match=r"told 1\.0 already, got 2\.0"):
+            study.tell(trial, 2.0)
+        assert study.trials[0].value == 1.0
+
+    taken_over(url, tell)
+
+
+def test_a_late_value_like_the_first_is_taken(url: str) -> None:
+    def tell(study: Study, trial: Any, owner: Connection) -> None:
+        study.tell(trial, 2.0)
+        owner.send((2.0, None))
+        assert hear(owner) == "done"
+
+    taken_over(url, tell)
+
+
+def test_a_late_failure_does_not_end_the_trial_of_another(url: str) -> None:
+    def tell(study: Study, trial: Any, owner: Connection) -> None:
+        owner.send((None, "out of memory"))
+        assert hear(owner).startswith("late: trial 0 went to ")
+        assert study.trials[0].state == "asked"
+        assert study.tell(trial, 2.0).value == 2.0
+
+    taken_over(url, tell)
+
+
+def lost_trial(url: str) -> tuple[Study, Study, Any]:
+    """One who lost its trial, the one who has it, and the trial."""
+    loser, winner = opened(url, lease=0.5), opened(url, lease=0.5)
+    trial = loser.ask()
+    assert loser._heartbeat
+    loser._heartbeat.stop()
+    deadline = time.monotonic() + PATIENCE
+    while winner.ask_within(1) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return loser, winner, trial
+
+
+def test_a_late_failure_told_again_is_refused_again(tmp_path: Path) -> None:
+    loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
+    for _ in range(2):
+        with pytest.raises(LateTell):
+            loser.fail(trial, "out of memory")
+    assert winner.trials[0].state == "asked"
+
+
+def test_a_late_value_told_again_is_late_again(tmp_path: Path) -> None:
+    loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
+    winner.tell(trial, 1.0)
+    for _ in range(2):
+        with pytest.raises(TellError, match=r"told 1\.0 already"):
+            loser.tell(trial, 2.0)
+
+
+def work(url: str, me: int, lease: float, mine: Connection) -> None:
+    """Optimise with values that only this process gives, and say when each evaluation begins."""
+
+    def objective(params: Params) -> float:
+        mine.send("begun")
+        time.sleep(0.3)
+        return me + bowl(params) / 100
+
+    with opened(url, lease=lease) as study:
+        result = study.optimize(objective, 6, progress=False)
+        mine.send([trial.value for trial in result.trials])
+
+
+def result_of(pipe: Connection) -> list[float]:
+    """What a worker returns in the end."""
+    while True:
+        if isinstance(said := hear(pipe), list):
+            return said
+
+
+def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str) -> None:
+    (one, others_one), (two, others_two) = fresh.Pipe(), fresh.Pipe()
+    with started(work, (url, 100, 1.0, others_one)) as [stopped]:
+        assert hear(one) == "begun"
+        os.kill(stopped.pid or 0, signal.SIGSTOP)
+        time.sleep(1.0)
+        with started(work, (url, 200, 1.0, others_two)) as [other]:
+            while trials_of(url)[0].state == "asked":
+                time.sleep(0.1)
+            os.kill(stopped.pid or 0, signal.SIGCONT)
+            values = result_of(one)
+            assert result_of(two) == values
+            succeeded([stopped, other])
+    assert len(values) == 6
+    assert 200 <= values[0] < 201
+    assert {100, 200} == {int(value // 100) * 100 for value in values}
+
+
+def test_a_trial_told_by_hand_does_not_end_its_worker(url: str) -> None:
+    mine, others = fresh.Pipe()
+    with started(work, (url, 100, 60.0, others)) as [process], opened(url) as by_hand:
+        assert hear(mine) == "begun"
+        by_hand.tell(0, 7.0)
+        values = result_of(mine)
+        succeeded([process])
+    assert values[0] == 7.0
+    assert len(values) == 6
+
+
+def test_a_trial_failed_by_hand_does_not_end_its_worker(url: str) -> None:
+    mine, others = fresh.Pipe()
+    with started(work, (url, 100, 60.0, others)) as [process], opened(url) as by_hand:
+        assert hear(mine) == "begun"
+        by_hand.fail(0, "it hangs")
+        assert result_of(mine)[0] is None
+        succeeded([process])
+
+
+def test_a_worker_that_gets_its_lost_trial_back_lives_on(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    calls: list[Params] = []
+
+    def objective(params: Params) -> float:
+        calls.append(params)
+        mine = len(calls)
+        if mine == 1:  # the trial goes to another, who dies: it comes back here while we still work on it
+            lost = "worker = 'x', ticket = 'y', lease = 0, lease_until = 0 WHERE number = 0"
+            change(url, f"UPDATE bopp_trials SET {lost}")
+        time.sleep(1.5 if mine == 1 else 0.2)
+        return float(mine)
+
+    with opened(url) as study, ThreadPoolExecutor(2) as threads:
+        result = study.optimize(objective, 3, 2, executor=threads, progress=False)
+    assert len(calls) == 4  # the first trial twice
+    assert [(trial.state, trial.error) for trial in result.trials] == [("done", None)] * 3
+
+
+def test_closing_gives_back_what_was_not_told(url: str) -> None:
+    with opened(url) as study:
+        trial = study.ask()
+    with opened(url) as other:
+        assert other.ask_within(1).params == trial.params  # type: ignore[union-attr]
+        other.release(0)
+        assert other.ask_within(1).params == trial.params  # type: ignore[union-attr]
+
+
+def shift(by: timedelta, zone: str, of_store: bool) -> None:
+    """Set the clock and the time zone of this process; or the clock of the store, as this process sees it."""
+    os.environ["TZ"] = os.environ["PGTZ"] = zone
+    time.tzset()
+    real_now, real_time, real_store = datetime.now, time.time, Store.now
+
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return real_now(tz) + by
+
+    def now(self: Store, connection: sa.Connection) -> Moment:
+        moment = real_store(self, connection)
+        return Moment(moment.utc, moment.seconds + by.total_seconds())
+
+    if of_store:
+        Store.now = now  # type: ignore[method-assign]
+    else:
+        vars(sys.modules["bopp.study.store"])["datetime"] = Shifted
+        time.time = lambda: real_time() + by.total_seconds()
+
+
+def keep_elsewhen(url: str, lease: float, by: timedelta, zone: str, of_store: bool, mine: Connection) -> None:
+    shift(by, zone, of_store)
+    ask_and_keep(url, lease, mine)
+
+
+def contend_elsewhen(
+    url: str, lease: float, by: timedelta, zone: str, of_store: bool, mine: Connection
+) -> None:
+    shift(by, zone, of_store)
+    contend(url, lease, mine)
+
+
+@pytest.mark.parametrize("of_store", [False, True], ids=["worker", "store"])
+def test_other_clocks_and_zones_take_no_trial_from_the_living(url: str, of_store: bool) -> None:
+    lease = 6.0 if of_store else 2.0  # where the store's clock is wrong, only renewals tell, every sixth
+    watched = lease / 2 if of_store else 1.5 * lease
+    hour, day = timedelta(hours=1), timedelta(days=1)
+    clocks = [(hour, "Asia/Tokyo"), (-hour, "America/New_York"), (day, "Asia/Kolkata"), (-day, "UTC")]
+    mine, others = fresh.Pipe()
+    ours, theirs = zip(*(fresh.Pipe() for _ in clocks), strict=True)
+    keeper = (url, lease, timedelta(hours=-5), "Pacific/Auckland", of_store, others)
+    with started(keep_elsewhen, keeper) as [owner]:
+        assert hear(mine) == 0
+        change(url, FOREIGN)  # so that its lease alone can tell
+        contenders = [
+            (url, lease, by, zone, of_store, pipe) for (by, zone), pipe in zip(clocks, theirs, strict=True)
+        ]
+        with started(contend_elsewhen, *contenders):
+            ready(ours)
+            assert wait(ours, watched) == []
+            killed = time.monotonic()
+            owner.kill()
+            winner = first(ours)
+            assert time.monotonic() - killed < lease + 5.0
+            assert wait([pipe for pipe in ours if pipe is not winner], 0.5) == []
+
+
+def tell_elsewhen(url: str, zone: str) -> None:
+    shift(timedelta(0), zone, False)
+    with opened(url) as study:
+        study.tell(study.ask(), 1.0)
+
+
+def test_times_are_utc_whatever_the_zone(url: str, postgres_server: Server) -> None:
+    opened(url).close()
+    if url.startswith("postgresql"):
+        change(url, f"ALTER DATABASE {url.rpartition('/')[2]} SET timezone = 'Asia/Kolkata'")
+    began = datetime.now(UTC)
+    with started(tell_elsewhen, (url, "Asia/Tokyo"), (url, "America/New_York")) as processes:
+        succeeded(processes)
+    ended = datetime.now(UTC)
+    times = rows(url, "SELECT asked_at, told_at FROM bopp_trials")
+    assert len(times) == 2
+    for asked_at, told_at in times:
+        assert asked_at.endswith("+00:00")
+        assert told_at.endswith("+00:00")
+        assert began <= datetime.fromisoformat(asked_at) <= datetime.fromisoformat(told_at) <= ended
+
+
+def test_a_process_that_may_not_be_looked_at_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /proc hides the processes of other users."""
+    from bopp.study import worker
+
+    mine = worker.name()
+
+    def hidden(path: Path, *_: Any, **__: Any) -> Any:
+        raise FileNotFoundError(path)
+
+    assert not worker.is_dead(mine)
+    for name in ("open", "read_text", "read_bytes"):
+        monkeypatch.setattr(Path, name, hidden)
+    assert not worker.is_dead(mine)

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from bopp import Float, Recipe, open_study
+from bopp.errors import BoppError, StoreError, StudyError
+from bopp.parameter import Parameter
+from bopp.study import schema
+from bopp.study.recipes import written_recipe
+from bopp.study.store import Store
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
+STUDY = {
+    "id": 1,
+    "name": "old",
+    "space": json.dumps({"x": {"kind": "Float", "low": 0.0, "high": 1.0, "log": False}}),
+    "direction": '"maximize"',
+    "seed": "7",
+    "recipe": json.dumps(written_recipe(Recipe.random())),
+    "created_at": "2024-01-01T00:00:00+00:00",
+    "revision": 5,
+}
+
+
+@pytest.fixture(params=["file", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return (
+        f"sqlite:///{tmp_path}/a.db"
+        if request.param == "file"
+        else str(request.getfixturevalue("postgres_url"))
+    )
+
+
+@pytest.fixture(autouse=True)
+def let_go() -> Iterator[None]:
+    """End the connections of stores that a test could not open."""
+    stores: list[Store] = []
+    begin = Store.__init__
+
+    def init(self: Store, *arguments: Any, **options: Any) -> None:
+        stores.append(self)
+        begin(self, *arguments, **options)
+
+    Store.__init__ = init  # type: ignore[method-assign]
+    yield
+    Store.__init__ = begin  # type: ignore[method-assign]
+    for store in stores:
+        store.close()
+
+
+def engine_of(url: str) -> sa.Engine:
+    return sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+
+
+def trial(number: int, state: str, value: float | None) -> dict[str, Any]:
+    return {
+        "study": 1,
+        "number": number,
+        "params": json.dumps({"x": number / 10}),
+        "state": state,
+        "value": value,
+        "origin": "suggested",
+        "ticket": f"t{number}",
+        "revision": number + 1,
+    }
+
+
+def first_version(url: str) -> None:
+    """A store as the first version made it, with a study, three trials and a queue."""
+    with engine_of(url).begin() as connection:
+        for statement in schema.STEPS[0]:
+            connection.exec_driver_sql(statement)
+        connection.execute(schema.schema.update().values(version=1))
+        connection.execute(schema.studies.insert().values(STUDY))
+        for row in (trial(0, "done", 1.5), trial(1, "failed", None), trial(2, "asked", None)):
+            connection.execute(schema.trials.insert().values(row))
+        waiting = {"ticket": "q", "study": 1, "place": 4, "params": '{"x": 0.75}', "popped": False}
+        connection.execute(schema.queue.insert().values(waiting))
+
+
+def version(url: str) -> list[int]:
+    with engine_of(url).begin() as connection:
+        return list(connection.execute(sa.select(schema.schema.c.version)).scalars())
+
+
+def indexes(url: str) -> list[str | None]:
+    return [index["name"] for index in sa.inspect(engine_of(url)).get_indexes("bopp_trials")]
+
+
+def test_a_new_store_has_the_newest_version(url: str) -> None:
+    Store(url).close()
+    assert version(url) == [schema.VERSION] == [len(schema.STEPS)]
+    assert "bopp_trials_revision" in indexes(url)
+
+
+def test_an_older_store_is_migrated_and_keeps_its_data(url: str) -> None:
+    first_version(url)
+    assert "bopp_trials_revision" not in indexes(url)
+    with open_study(url, "old") as study:
+        assert version(url) == [schema.VERSION]
+        assert "bopp_trials_revision" in indexes(url)
+        assert (study.direction, study.seed) == ("maximize", 7)
+        assert [(t.state, t.value, t.params["x"]) for t in study.trials] == [
+            ("done", 1.5, 0.0),
+            ("failed", None, 0.1),
+            ("asked", None, 0.2),
+        ]
+        assert study.queued == [{"x": 0.75}]
+        assert study.ask().params == {"x": 0.75}
+        assert study.tell(2, 3.0).value == 3.0
+        assert study.best.number == 2
+
+
+def test_the_steps_make_the_tables_that_are_used(url: str) -> None:
+    Store(url).close()
+    found = sa.inspect(engine_of(url))
+    for table in (schema.schema, schema.studies, schema.trials, schema.queue):
+        assert {column["name"] for column in found.get_columns(table.name)} == {c.name for c in table.columns}
+
+
+def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    first_version(url)
+    with engine_of(url).begin() as connection:
+        connection.execute(schema.schema.update().values(version=schema.VERSION + 1))
+    before = (tmp_path / "a.db").read_bytes()
+    for space in (SPACE, None):
+        with pytest.raises(
+            StudyError, match=f"schema version {schema.VERSION + 1}, this bopp knows {schema.VERSION}"
+        ):
+            open_study(url, "old", space)
+    assert (tmp_path / "a.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+@pytest.mark.parametrize("versions", [[], [2, 2], [1, 2], [0], [-1], [None], ["two"], [1.5], [b"2"]])
+def test_versions_that_are_none_are_refused(tmp_path: Path, versions: list[Any]) -> None:
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("CREATE TABLE bopp_schema (version INTEGER)")
+    connection.executemany("INSERT INTO bopp_schema VALUES (?)", [[one] for one in versions])
+    connection.commit()
+    connection.close()
+    before = (tmp_path / "a.db").read_bytes()
+    with pytest.raises(StudyError, match="wanted one schema version, got"):
+        open_study(f"sqlite:///{tmp_path}/a.db", "a", SPACE)
+    assert (tmp_path / "a.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("from_version", [0, 1])
+def test_a_migration_that_fails_leaves_the_store_as_it_was(
+    url: str, monkeypatch: pytest.MonkeyPatch, from_version: int
+) -> None:
+    if from_version:
+        first_version(url)
+    half = ("CREATE TABLE bopp_half (x INTEGER)", "UPDATE bopp_schema SET version = 77", "NONSENSE")
+    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, half))
+    monkeypatch.setattr(schema, "VERSION", len(schema.STEPS))
+    with pytest.raises(StoreError):
+        open_study(url, "old", SPACE)
+    monkeypatch.undo()
+    found = sa.inspect(engine_of(url))
+    assert not found.has_table("bopp_half")
+    assert found.has_table("bopp_trials") == bool(from_version)
+    if from_version:
+        assert version(url) == [1]
+    with open_study(url, "old", SPACE) as study:
+        assert version(url) == [schema.VERSION]
+        assert len(study.trials) == 3 * from_version
+
+
+@pytest.mark.parametrize("table", ["bopp_studies", "bopp_trials", "bopp_queue"])
+def test_a_store_without_one_of_its_tables_is_refused(url: str, table: str) -> None:
+    open_study(url, "a", SPACE).close()
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql(f"DROP TABLE {table} {'CASCADE' if url.startswith('postgres') else ''}")
+    store = Store(url)
+    store.close()
+
+    def use() -> None:
+        with open_study(url, "a", SPACE, recipe=None) as study:
+            study.enqueue({"x": 0.5})
+            study.ask()
+
+    with pytest.raises(BoppError, match=r"no such table|does not exist"):
+        use()
+
+
+def test_tables_of_others_are_left_alone(url: str) -> None:
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE trials (x INTEGER)")
+        connection.exec_driver_sql("INSERT INTO trials VALUES (5)")
+    with open_study(url, "a", SPACE, recipe=Recipe.random()) as study:
+        study.tell(study.ask(), 1.0)
+    with engine_of(url).begin() as connection:
+        assert connection.exec_driver_sql("SELECT x FROM trials").scalar() == 5

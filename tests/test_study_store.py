@@ -1,0 +1,654 @@
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bopp import Choice, Float, Int, Recipe, Study, Trial, open_study
+from bopp.errors import BoppError, StoreError, StudyError
+from bopp.parameter import Parameter
+from bopp.study import schema
+from bopp.study import store as stores
+from bopp.study.store import Store
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
+PARAMS = {"x": 0.5, "n": 2, "c": (1, 2)}
+RANDOM = Recipe.random()
+
+
+def opened(path: Path, **definition: Any) -> Study:
+    return open_study(
+        f"sqlite:///{path}", "a", **{"space": SPACE, "recipe": RANDOM, "lease": None, **definition}
+    )
+
+
+def filled(path: Path, told: int = 3) -> tuple[Trial, ...]:
+    """The trials of a new study: some told, one failed, one under way; and params that wait."""
+    with opened(path) as study:
+        for number in range(told):
+            study.tell(study.ask(), float(number))
+        study.fail(study.ask(), "why")
+        study.ask()
+        study.enqueue(PARAMS)
+        return study.trials
+
+
+def execute(path: Path, statement: str, *values: Any) -> None:
+    connection = sqlite3.connect(path)
+    try:
+        connection.execute(statement, values)
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def sound(path: Path) -> bool:
+    connection = sqlite3.connect(path)
+    answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    connection.close()
+    return bool(answer == "ok")
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """The exit code of a fork of this process that does some work and no more."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if work() in (None, True) else 3
+        except BaseException as error:
+            print(f"child: {error!r}", file=sys.__stderr__, flush=True)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+# files that are cut off, foreign or gone
+
+
+def test_a_file_that_is_cut_off_anywhere_never_has_fewer_trials(tmp_path: Path) -> None:
+    trials = filled(tmp_path / "whole.db", told=40)
+    whole = (tmp_path / "whole.db").read_bytes()
+    page = 4096
+    assert len(whole) > 6 * page
+    ends = [end + step for end in range(0, len(whole), page) for step in (-1, 0, 1, 100, 513, 2048)]
+    lengths = sorted(
+        {*range(2, 120, 7), *ends, *range(len(whole) - 40, len(whole), 5)} & set(range(2, len(whole)))
+    )
+    assert len(lengths) > 60
+    for length in lengths:
+        path = tmp_path / "cut.db"
+        path.write_bytes(whole[:length])
+        for definition in ({}, {"space": None, "recipe": None}):
+            try:
+                with opened(path, **definition) as study:
+                    assert study.trials == trials, length
+            except (StoreError, StudyError) as error:
+                assert len(str(error)) > 20  # noqa: PT017
+        assert path.read_bytes() == whole[:length]
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_file_that_is_cut_to_nothing_has_no_study(tmp_path: Path, left: int) -> None:
+    """To SQLite one byte is nothing too: with a space, a new study begins."""
+    filled(tmp_path / "a.db")
+    (tmp_path / "a.db").write_bytes(b"S"[:left])
+    with pytest.raises(StudyError, match="no stud"):
+        open_study(f"sqlite:///{tmp_path}/a.db", "a")
+
+
+def test_a_file_that_is_cut_off_while_it_is_in_use(tmp_path: Path) -> None:
+    filled(tmp_path / "a.db", told=40)
+    study = opened(tmp_path / "a.db")
+    with (tmp_path / "a.db").open("rb+") as file:
+        file.truncate(3 * 4096)
+    with pytest.raises(StoreError, match=r"malformed.*recover"):
+        _ = study.trials
+    with pytest.raises(StoreError):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    "content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"{}", b"\0" * 8192, b"\x80\x80"]
+)
+def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.db").write_bytes(content)
+    for space in (SPACE, None):
+        with pytest.raises(StoreError, match=r"not a database|malformed"):
+            opened(tmp_path / "a.db", space=space)
+    assert (tmp_path / "a.db").read_bytes() == content
+
+
+def test_bytes_that_flip_anywhere_are_noticed_or_harmless(tmp_path: Path) -> None:
+    trials = filled(tmp_path / "whole.db", told=12)
+    whole = (tmp_path / "whole.db").read_bytes()
+    path = tmp_path / "flipped.db"
+    for place in range(16, len(whole), 331):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            with opened(path) as study:
+                found = study.trials
+            assert len(found) == len(trials), place
+        except BoppError:
+            continue
+
+
+def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(
+        StoreError, match=r"unable to open database file; does its folder exist, and may it be"
+    ):
+        opened(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="does its folder exist"):
+        opened(tmp_path / "nowhere" / "a.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x/" * 3000 + "y"])
+def test_a_name_that_is_too_long(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError):
+        opened(tmp_path / name)
+
+
+def everything(study: Study, trial: Trial) -> list[Callable[[], object]]:
+    return [
+        lambda: study.trials,
+        lambda: study.queued,
+        lambda: study.best,
+        lambda: study.ask(),
+        lambda: study.tell(trial, 1.0),
+        lambda: study.fail(trial, "e"),
+        lambda: study.observe(PARAMS, 1.0),
+        lambda: study.enqueue(PARAMS),
+        lambda: study.note(trial, "n"),
+        lambda: study.renew(),
+    ]
+
+
+def test_a_folder_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    study = opened(folder / "a.db", lease=60.0)
+    trial = study.ask()
+    kept = tmp_path / "kept"
+    folder.rename(kept)
+    for use in everything(study, trial):
+        with pytest.raises(StoreError, match="unable to open database file; does its folder exist"):
+            use()
+    assert not folder.exists()
+    kept.rename(folder)
+    assert study.tell(trial, 2.0).value == 2.0  # as if nothing had been
+    assert [one.value for one in opened(folder / "a.db").trials] == [2.0]
+    study.close()
+
+
+def test_a_value_that_could_not_be_kept_is_named(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    trial = study.ask()
+    (tmp_path / "a.db").unlink()
+    with pytest.raises(StoreError, match=r"trial 0 still has to be told 2\.5"):
+        study.tell(trial, 2.5)
+    with pytest.raises(StoreError, match="trial 0 still has to be told a failure, boom"):
+        study.fail(trial, "boom")
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_a_file_that_is_emptied_in_mid_run(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    trial = study.ask()
+    (tmp_path / "a.db").write_bytes(b"")
+    for use in everything(study, trial)[:-1]:
+        with pytest.raises(StoreError, match=r"no such table.*emptied or replaced"):
+            use()
+    assert (tmp_path / "a.db").read_bytes() == b""
+
+
+def test_a_file_that_is_replaced_by_a_new_study_is_left_alone(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    for _ in range(3):
+        study.tell(study.ask(), 1.0)
+    (tmp_path / "a.db").unlink()
+    new = opened(tmp_path / "a.db")
+    with pytest.raises(StudyError):
+        study.ask()
+    new.tell(new.ask(), 5.0)
+    assert [trial.value for trial in opened(tmp_path / "a.db").trials] == [5.0]
+
+
+def test_a_study_that_is_deleted_and_made_anew_is_left_alone(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    for _ in range(3):
+        study.tell(study.ask(), 1.0)
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
+    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
+    new = opened(tmp_path / "a.db", space={"z": Float(5, 6)})
+    with pytest.raises(StudyError):
+        study.ask()
+    new.tell(new.ask(), 5.0)
+    assert [list(trial.params) for trial in open_study(new.url, "a").trials] == [["z"]]
+
+
+def test_a_study_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    trial = study.ask()
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
+    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
+    for change in (
+        study.ask,
+        lambda: study.tell(trial, 1.0),
+        lambda: study.observe(PARAMS, 1),
+        lambda: study.enqueue(PARAMS),
+    ):
+        with pytest.raises(StudyError, match="no longer in its store"):
+            change()
+
+
+def test_a_trial_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    trial = study.ask()
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
+    with pytest.raises(BoppError):
+        study.tell(trial, 1.0)
+
+
+# read-only
+
+
+@pytest.fixture
+def unchangeable(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "a.db"
+    filled(path)
+    lock = (
+        subprocess.run(["chattr", "+i", str(path)], capture_output=True) if shutil.which("chattr") else None
+    )
+    if lock is None or lock.returncode != 0:
+        pytest.skip("no chattr here, or no right to use it")
+    yield path
+    subprocess.run(["chattr", "-i", str(path)], check=True)
+
+
+def test_a_file_that_is_read_only_can_be_read(unchangeable: Path) -> None:
+    study = opened(unchangeable, lease=60.0)
+    assert len(study.trials) == 5
+    assert study.queued == [PARAMS]
+    assert study.best.value == 0.0
+    for change in everything(study, study.trials[-1])[3:9]:
+        with pytest.raises(StoreError, match=r"readonly database; the file or its folder is read-only"):
+            change()
+    assert len(study.trials) == 5
+
+
+def test_a_store_that_is_opened_for_reading_alone_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = filled(tmp_path / "a.db")
+    whole = stores._file
+    monkeypatch.setattr(stores, "_file", lambda path, mode: whole(path, "ro"))
+    study = opened(tmp_path / "a.db")
+    assert study.trials == trials
+    for change in everything(study, trials[-1])[3:9]:
+        with pytest.raises(StoreError, match="read-only"):
+            change()
+    monkeypatch.undo()
+    assert opened(tmp_path / "a.db").trials == trials
+
+
+# no room
+
+
+def fill_up(study: Study) -> tuple[list[Trial], str]:
+    """What could be told until there was no room, and why no more."""
+    told = []
+    for number in range(500):
+        try:
+            trial = study.ask()
+            told.append(study.tell(study.note(trial, "n" * 5000), float(number)))
+        except StoreError as error:
+            return told, str(error)
+    raise AssertionError("there was room for everything")
+
+
+def after_no_room(path: Path, study: Study, told: list[Trial]) -> None:
+    """Nothing is lost, nothing is half done, and it goes on."""
+    assert sound(path)
+    assert study.trials[: len(told)] == tuple(told)
+    assert len(study.trials) - len(told) <= 1
+    again = opened(path)
+    assert again.trials == study.trials
+    for trial in again.trials[len(told) :]:
+        again.tell(trial, 0.0)
+    again.tell(again.ask(), 7.0)
+    assert [one.number for one in again.trials] == list(range(len(again.trials)))
+    assert sound(path)
+
+
+def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    opened(path)
+
+    def child() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        study = opened(path)
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+        told, why = fill_up(study)
+        assert "nothing of this change was kept" in why, why
+        assert told
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        after_no_room(path, study, told)
+
+    assert in_child(child) == 0
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("no right to mount a small disk")
+    try:
+        study = opened(disk / "a.db")
+        told, why = fill_up(study)
+        assert "database or disk is full; nothing of this change was kept; make room and go on" in why
+        assert told
+        assert sound(disk / "a.db")
+        subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)
+        after_no_room(disk / "a.db", study, told)
+        (disk / "filler").write_bytes(b"\0" * 3_500_000)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_new_store_on_a_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("no right to mount a small disk")
+    try:
+        with pytest.raises(StoreError, match="disk is full"):
+            opened(disk / "a.db")
+        subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)
+        assert opened(disk / "a.db").ask().number == 0
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+# rows that are damaged
+
+
+BAD: list[Any] = [
+    "abc",
+    "",
+    "NaN",
+    "{}",
+    "1e999",
+    "[" * 50_000,
+    "9" * 400,
+    b"\xff\x00",
+    7,
+    -1,
+    2**62,
+    9e999,
+    None,
+]
+COLUMNS = {
+    "bopp_trials": [column.name for column in schema.trials.columns],
+    "bopp_studies": [column.name for column in schema.studies.columns],
+    "bopp_queue": [column.name for column in schema.queue.columns],
+}
+FREE = {"value", "error", "asked_at", "told_at", "worker", "notes"}  # other values may be right as well
+
+
+def use(path: Path, definition: dict[str, Any]) -> tuple[tuple[Trial, ...], list[dict[str, Any]]]:
+    """Read all, then go through every kind of change."""
+    study = opened(path, lease=60.0, **definition)
+    before, queued = study.trials, study.queued
+    study.tell(study.ask(), 1.0)
+    study.tell(study.ask(), 2.0)
+    study.note(0, "z")
+    study.enqueue(PARAMS)
+    study.observe(PARAMS, 4.0)
+    after = opened(path).trials
+    assert after == study.trials
+    assert after[1:3] == before[1:3]
+    assert len(after) >= len(before) + 2
+    return before, queued
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Trial, ...]]:
+    path = tmp_path_factory.mktemp("whole") / "a.db"
+    trials = filled(path)
+    execute(
+        path, "UPDATE bopp_trials SET lease = 60.0, lease_until = ? WHERE number = 4", time.monotonic() + 30
+    )
+    return path, trials
+
+
+@pytest.mark.parametrize(
+    "column", [f"{table}.{column}" for table, columns in COLUMNS.items() for column in columns]
+)
+def test_damaged_columns_are_noticed(
+    tmp_path: Path, whole: tuple[Path, tuple[Trial, ...]], column: str
+) -> None:
+    (source, trials), path = whole, tmp_path / "a.db"
+    table, _, name = column.partition(".")
+    for value in BAD:
+        for number in (1, 4) if table == "bopp_trials" else (None,):
+            shutil.copy(source, path)
+            try:
+                where = "" if number is None else f" WHERE number = {number}"
+                execute(path, f"UPDATE {table} SET {name} = ?{where}", value)
+            except sqlite3.Error:
+                continue  # what the database refuses cannot be there
+            try:
+                found, queued = use(
+                    path, {} if name in ("space", "recipe") else {"space": None, "recipe": None}
+                )
+            except BoppError as error:
+                assert str(error)  # noqa: PT017
+                continue
+            assert len(found) == len(trials), value
+            if name in FREE and number is not None:
+                found = tuple(replace(one, **{name: getattr(trials[one.number], name)}) for one in found)
+            assert found == trials, value
+            assert queued == [PARAMS], value
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_a_missing_row_is_noticed(tmp_path: Path, missing: int) -> None:
+    filled(tmp_path / "a.db")
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials WHERE number = ?", missing)
+    study = opened(tmp_path / "a.db")
+    with pytest.raises(StudyError, match=f"trial {missing} is missing: the store is damaged"):
+        _ = study.trials
+    with pytest.raises(StudyError, match="is missing"):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["DELETE FROM bopp_trials WHERE number = 1", "UPDATE bopp_trials SET state = 'x' WHERE number = 1"],
+)
+def test_damage_is_noticed_again_and_again(tmp_path: Path, damage: str) -> None:
+    with opened(tmp_path / "a.db") as study:
+        trials = study.ask(3)
+        study.tell(trials[0], 1.0)  # the last to change is the first in order
+    execute(tmp_path / "a.db", damage)
+    study = opened(tmp_path / "a.db")
+    for _ in range(3):
+        with pytest.raises(StudyError):
+            _ = study.trials
+
+
+def test_numbers_in_another_order_in_the_file_are_trials_in_order(tmp_path: Path) -> None:
+    trials = filled(tmp_path / "a.db")
+    execute(tmp_path / "a.db", "CREATE TABLE other AS SELECT * FROM bopp_trials ORDER BY number DESC")
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
+    execute(tmp_path / "a.db", "INSERT INTO bopp_trials SELECT * FROM other")
+    assert opened(tmp_path / "a.db").trials == trials
+
+
+def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path / "a.db")
+    for column in ("params", "error", "state", "notes", "worker"):
+        shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+        execute(tmp_path / "b.db", f"UPDATE bopp_trials SET {column} = CAST(x'fffe' AS TEXT)")
+        study = opened(tmp_path / "b.db")
+        with pytest.raises(BoppError):
+            _ = study.trials
+
+
+def test_nothing_that_is_stored_is_executed(tmp_path: Path) -> None:
+    """Pickles, templates and code are texts like others."""
+    filled(tmp_path / "a.db")
+    marker = tmp_path / "executed"
+    hostile = [
+        f"__import__('os').system('touch {marker}')",
+        f"cos\nsystem\n(S'touch {marker}'\ntR.",
+        f'{{"py/reduce": [{{"py/function": "os.system"}}, {{"py/tuple": ["touch {marker}"]}}]}}',
+        f"!!python/object/apply:os.system ['touch {marker}']",
+    ]
+    for table, columns in COLUMNS.items():
+        for column in columns:
+            for text in hostile:
+                shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
+                with suppress(Exception):  # what is raised is the matter of other tests
+                    execute(tmp_path / "b.db", f"UPDATE {table} SET {column} = ?", text)
+                    with open_study(f"sqlite:///{tmp_path}/b.db", "a", lease=None) as study:
+                        study.ask()
+    assert not marker.exists()
+
+
+# what a store promises
+
+
+def test_a_change_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    study.enqueue(PARAMS)
+    before = (tmp_path / "a.db").read_bytes()
+    add = study._ledger.add
+
+    def fails(*arguments: Any) -> None:
+        add(*arguments)
+        raise KeyboardInterrupt
+
+    study._ledger.add = fails  # type: ignore[method-assign,assignment]
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    study._ledger.add = add  # type: ignore[method-assign]
+    assert study.queued == [PARAMS]
+    assert study.trials == ()
+    assert (tmp_path / "a.db").read_bytes() == before
+    assert study.ask().params == PARAMS
+
+
+def test_a_repeated_transaction_adds_nothing(tmp_path: Path) -> None:
+    """As after a connection that was lost while the server committed."""
+    study = opened(tmp_path / "a.db")
+    write = Store.write
+
+    def twice(self: Store, work: Any, alone: bool = False) -> Any:
+        first = write(self, work, alone)
+        assert write(self, work, alone) == first
+        return first
+
+    study.enqueue(PARAMS)
+    try:
+        Store.write = twice  # type: ignore[method-assign]
+        study.enqueue({**PARAMS, "n": 5})
+        trials = [study.ask(), study.ask(), study.ask()]
+        study.observe(PARAMS, 3.0)
+        study.tell(trials[0], 1.0)
+        study.fail(trials[1], "e")
+        study.note(0, "n")
+        study.release(trials[2])
+    finally:
+        Store.write = write  # type: ignore[method-assign]
+    assert [(trial.origin, trial.state) for trial in opened(tmp_path / "a.db").trials] == [
+        ("queued", "done"),
+        ("queued", "failed"),
+        ("suggested", "asked"),
+        ("observed", "done"),
+    ]
+    assert study.queued == []
+
+
+def test_a_lock_of_another_is_waited_for(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+
+    def later() -> None:
+        time.sleep(0.3)
+        other.execute("COMMIT")
+
+    thread = threading.Thread(target=later)
+    began = time.monotonic()
+    thread.start()
+    assert study.ask().number == 0
+    assert time.monotonic() - began > 0.2
+    thread.join()
+    other.close()
+
+
+def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "BUSY", 0.2)
+    study = opened(tmp_path / "a.db")
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert study.trials == ()
+    with pytest.raises(StoreError, match="database is locked; another process has been writing for"):
+        study.enqueue(PARAMS)
+    other.execute("ROLLBACK")
+    other.close()
+    study.enqueue(PARAMS)
+
+
+def test_no_file_stays_open(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    study.tell(study.ask(), 1.0)
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        pytest.skip("Linux alone")
+    links = [os.readlink(path) for path in folder.iterdir() if path.is_symlink() and path.exists()]
+    assert [link for link in links if str(tmp_path) in link] == []
+
+
+@pytest.mark.parametrize("wrong", [{"seed": 5}, {"space": {"z": Float(0, 1)}}, {"name": "b", "space": None}])
+def test_a_study_that_is_refused_leaves_no_connection(postgres_url: str, wrong: dict[str, Any]) -> None:
+    open_study(postgres_url, "a", SPACE).close()
+    definition: dict[str, Any] = {"name": "a", "space": SPACE, **wrong}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(StudyError):
+            open_study(postgres_url, **definition)
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
+
+
+def test_a_study_that_is_deleted_has_no_trials_to_read(tmp_path: Path) -> None:
+    study = opened(tmp_path / "a.db")
+    study.tell(study.ask(), 1.0)
+    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
+    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
+    with pytest.raises(StudyError):
+        _ = study.trials
