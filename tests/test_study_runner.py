@@ -69,11 +69,11 @@ def test_failures_count_and_results_from_elsewhere_do_not(tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize("budget", [0, -1, 2.5, "5"])
+@pytest.mark.parametrize("budget", [0, -1, 2.5, "5", None])
 def test_a_wrong_budget_asks_for_nothing(budget: Any, tmp_path: Path) -> None:
     study = opened(tmp_path)
     with pytest.raises(RecipeError, match="budget must be an integer >= 1"):
-        run(study, value, budget=budget)
+        study.optimize(value, budget, progress=False)
     assert study.trials == ()
 
 

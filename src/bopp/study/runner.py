@@ -30,14 +30,12 @@ def work(
 ) -> None:
     """Ask, evaluate and tell; trials that are not told in the end are given back."""
     at_once = _threads(executor) if workers is None else workers
-    asked: list[Trial] = []
+    before = study.held
 
     def ask() -> Trial | None:
         if _reached(study, limits):
             return None
-        trial = study.ask_within(budget)
-        asked.extend([trial] if trial else [])
-        return trial
+        return study.ask_within(budget)
 
     try:
         with evaluator(objective, at_once, timeout, executor) as evaluation:
@@ -47,8 +45,8 @@ def work(
                 time.sleep(LOOK)  # a trial of somebody who falls silent comes here
     finally:
         with suppress(StoreError):  # then their leases run out
-            for trial in asked:
-                study.release(trial)
+            for number in study.held - before:
+                study.release(number)
 
 
 def _reached(study: Study, limits: Limits) -> bool:

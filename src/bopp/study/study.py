@@ -153,10 +153,21 @@ class Study:
         ticket = new_ticket()
         with self._store.turn(self._definition.id):
             while plan := self._plan(budget):
-                if trial := self._store.write(partial(self._claim, plan, ticket)):
-                    self._hold(trial.number, ticket)
+                self._hold(plan.number, ticket)
+                try:
+                    trial = self._store.write(partial(self._claim, plan, ticket))
+                except KeyboardInterrupt:  # nobody will know that it is ours
+                    self.release(plan.number)
+                    raise
+                if trial:
                     return trial
+                del self._held[plan.number]
         return None
+
+    @property
+    def held(self) -> frozenset[int]:
+        """Numbers of the trials that were asked for here and not yet told."""
+        return frozenset(self._held)
 
     def tell(self, trial: Trial | int, value: Any) -> Trial:
         """Take the value of a trial, given as such or by its number; None, NaN, infinities are failures.
