@@ -39,6 +39,16 @@ CHANGED = (
     .where(trials.c.study == MY, trials.c.revision > SINCE)
     .order_by(trials.c.number)
 )
+CHANGE = (
+    trials.update()
+    .where(trials.c.study == MY, trials.c.number == sa.bindparam("my_number", type_=sa.Integer))
+    .values(
+        {
+            column: sa.bindparam(f"new_{column.name}", type_=column.type)
+            for column in (*FIELDS, trials.c.revision)
+        }
+    )
+)
 CLAIMED = sa.select(*FIELDS).where(trials.c.ticket == TICKET)
 RUNNING = (
     sa.select(trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
@@ -76,8 +86,6 @@ class Ledger:
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
         rows = connection.execute(CHANGED, {"my": self._id, "since": self._revision}).mappings().all()
-        if not rows:
-            self._check_presence(connection)
         changed = [self._read(row) for row in rows]
         revisions = [row["revision"] for row in rows]
         new = [trial.number for trial in changed if not 0 <= trial.number < len(self._trials)]
@@ -100,14 +108,15 @@ class Ledger:
     def lock(self, connection: sa.Connection) -> int:
         """The revision of the change to come; others who want to change something wait for its end."""
         connection.execute(LOCK, {"my": self._id})
-        revision = self._check_presence(connection)
+        revision = self.revision(connection)
         if type(revision) is not int or revision <= max(0, self._revision):
             raise StudyError(
                 f"wanted a revision after {self._revision}, got {revision!r}: the store is damaged"
             )
         return int(revision)
 
-    def _check_presence(self, connection: sa.Connection) -> Any:
+    def revision(self, connection: sa.Connection) -> Any:
+        """That of the last change."""
         revision = connection.execute(REVISION, {"my": self._id}).scalar()
         if revision is None:
             raise StudyError("the study is no longer in its store")
@@ -126,9 +135,9 @@ class Ledger:
 
     def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
         """A trial in the place of the one with its number."""
-        row = {"revision": revision, **self._written(trial)}
-        mine = (trials.c.study == self._id) & (trials.c.number == trial.number)
-        if connection.execute(trials.update().where(mine).values(row)).rowcount != 1:
+        row = {f"new_{name}": value for name, value in self._written(trial).items()}
+        change = {"my": self._id, "my_number": trial.number, "new_revision": revision, **row}
+        if connection.execute(CHANGE, change).rowcount != 1:
             raise StudyError(f"trial {trial.number} is no longer in its store")
 
     def leases(self, connection: sa.Connection) -> list[Lease]:

@@ -108,7 +108,12 @@ class Study:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, in the order in which they were asked for or observed."""
-        return self._store.read(self._ledger.trials)
+
+        def look(connection: sa.Connection) -> tuple[Trial, ...]:
+            self._ledger.revision(connection)  # of a study that is there
+            return self._ledger.trials(connection)
+
+        return self._store.read(look)
 
     @property
     def result(self) -> Result:
