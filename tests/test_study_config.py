@@ -14,8 +14,9 @@ from bopp import Choice, Float, Int, Recipe, Space
 from bopp.errors import ConfigError
 from bopp.study import config
 from bopp.study.command import Command
-from bopp.study.config import OBJECTIVE_TEMPLATE, TEMPLATE, Config, load
+from bopp.study.config import Config, load
 from bopp.study.function import python_objective
+from bopp.study.templates import OBJECTIVE_TEMPLATE, TEMPLATE
 
 STUDY = """
 [study]

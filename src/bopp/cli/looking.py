@@ -115,8 +115,8 @@ def import_(
     name: Annotated[str | None, typer.Argument(help="Another name for the study.")] = None,
 ) -> None:
     """Put an exported study into a store, if it is whole and unchanged."""
+    from bopp.study.address import shown
     from bopp.study.exchange import imported
-    from bopp.study.store import shown
 
     try:
         content = file.read_bytes()

@@ -28,7 +28,7 @@ ON_ITS_OWN = math.inf  # as a time-out: an evaluation in a process of its own, h
 
 def init(folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path()) -> None:
     """Write a study file with comments, study.toml, and an objective that goes with it."""
-    from bopp.study.config import OBJECTIVE_TEMPLATE, TEMPLATE
+    from bopp.study.templates import OBJECTIVE_TEMPLATE, TEMPLATE
 
     files = {folder / STUDY: TEMPLATE, folder / "objective.py": OBJECTIVE_TEMPLATE}
     for path in files:

@@ -58,8 +58,8 @@ def opened(config: Config, name: str | None, lease: float | None) -> Study:
 
 def only(url: str) -> str:
     """The name of the only study of a store."""
+    from bopp.study.address import shown
     from bopp.study.opening import names
-    from bopp.study.store import shown
 
     there = names(url)
     if len(there) != 1:

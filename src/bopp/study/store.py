@@ -10,8 +10,6 @@ ticket by which a second call finds what the first one did.
 from __future__ import annotations
 
 import os
-import re
-import signal
 import sqlite3
 import threading
 import time
@@ -20,7 +18,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -29,6 +26,8 @@ from sqlalchemy import event, exc, pool
 
 from bopp.errors import MissingExtra, StoreError, StudyError
 from bopp.study import schema
+from bopp.study.address import WANTED, understood, without_secrets
+from bopp.study.interrupts import uninterrupted
 
 T = TypeVar("T")
 Work = Callable[[sa.Connection], T]
@@ -38,7 +37,6 @@ ABSENT = 5.0  # seconds to wait for a server that was never reached
 TURN = 30.0  # seconds to wait for another's suggestion
 LOCK = 0x626F7070  # number of our advisory locks: "bopp"
 PASSING = ("08", "40001", "40P01", "53300", "57P")  # SQLSTATEs, or beginnings of them, that pass by waiting
-WANTED = "wanted sqlite:///file.db, sqlite:// (in memory) or postgresql://user@host/database"
 HINTS = {
     "unable to open database file": "does its folder exist, and may it be written?",
     "readonly": "the file or its folder is read-only, or was moved or deleted",
@@ -57,34 +55,6 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C and requests to end until a transaction is over; pressed twice, they act at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    usual = {number: signal.getsignal(number) for number in numbers}
-    pending: list[tuple[int, FrameType | None]] = []
-
-    def put_off(number: int, frame: FrameType | None) -> None:
-        pending.append((number, frame))
-        if len(pending) > 1:
-            usual[number](number, frame)  # type: ignore[operator, misc]
-
-    for number, handler in usual.items():
-        if callable(handler):
-            signal.signal(number, put_off)
-    try:
-        yield
-    finally:
-        for number, handler in usual.items():
-            if callable(handler):
-                signal.signal(number, handler)
-        for number, frame in pending[:1]:
-            usual[number](number, frame)  # type: ignore[operator, misc]
-
-
 @dataclass(frozen=True)
 class Moment:
     """The time by the clock of a store: of day, for people, and in seconds that nobody sets, for leases."""
@@ -97,7 +67,7 @@ class Store:
     """A database by its URL; `create` makes a SQLite file where there is none."""
 
     def __init__(self, url: str, create: bool = True):
-        self.url, self.path = _understood(url)
+        self.url, self.path = understood(url)
         self._engine = _postgres(self.url) if self.path is None else _sqlite(self.path)
         self._process = os.getpid()
         self._reached = False
@@ -110,7 +80,7 @@ class Store:
             raise
 
     def __repr__(self) -> str:
-        return _without_secrets(self.url)
+        return without_secrets(self.url)
 
     def read(self, work: Work[T]) -> T:
         """What `work` finds in a transaction that only reads."""
@@ -177,7 +147,7 @@ class Store:
         pause = 0.01
         while True:
             try:
-                with _uninterrupted(), _at_work, self._connect() as connection:
+                with uninterrupted(), _at_work, self._connect() as connection:
                     connection = connection.execution_options(bopp_begin=begin)
                     with connection.begin():
                         result = work(connection)
@@ -269,39 +239,6 @@ def _file_turn(path: Path, study: int, until: float) -> Iterator[None]:
         os.close(file)
 
 
-def shown(url: str) -> str:
-    """A URL without its password."""
-    return _without_secrets(_understood(url)[0])
-
-
-def _without_secrets(url: sa.URL) -> str:
-    return url.set(drivername=url.get_backend_name(), query={}).render_as_string()
-
-
-def _understood(url: str) -> tuple[sa.URL, Path | str | None]:
-    """The URL, and the file that it names, ":memory:", or None for a server."""
-    try:
-        parsed = sa.make_url(url)
-    except (exc.ArgumentError, TypeError, ValueError) as error:
-        shown = re.sub(r":.*@", ":***@", str(url))
-        if re.search(r"\.\w+$", shown) and "@" not in shown:
-            raise StudyError(f"{WANTED}, got {shown!r}: did you mean 'sqlite:///{shown}'?") from None
-        raise StudyError(f"{WANTED}, got {shown!r}: {type(error).__name__}") from None
-    if parsed.drivername in ("sqlite", "sqlite+pysqlite") and not parsed.host and not parsed.query:
-        if parsed.database in (None, "", ":memory:"):
-            return parsed, ":memory:"
-        return parsed, _path(parsed.database)
-    if parsed.drivername in ("postgresql", "postgresql+psycopg"):
-        return parsed.set(drivername="postgresql+psycopg"), None
-    raise StudyError(f"{WANTED}, got {_without_secrets(parsed)!r}")
-
-
-def _path(database: str) -> Path:
-    if "\0" in database or (not database.isascii() and database.encode(errors="ignore").decode() != database):
-        raise StudyError(f"wanted the name of a file, got {database!r}")
-    return Path(database).absolute()
-
-
 def _file(path: Path, mode: str) -> str:
     return f"file:{quote(str(path))}?mode={mode}"
 
@@ -342,7 +279,7 @@ def _postgres(url: sa.URL) -> sa.Engine:
     try:
         return sa.create_engine(url, connect_args=watchful, pool_size=2)
     except exc.ArgumentError as error:
-        raise StudyError(f"{WANTED}, got {_without_secrets(url)!r}: {error}") from None
+        raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {error}") from None
     except ImportError as error:
         raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
 

@@ -1,0 +1,47 @@
+"""Templates: the files with which a newcomer begins."""
+
+TEMPLATE = """\
+# A study of bopp: what to try, how to judge it, and how often. Run it with:  bopp run study.toml
+
+[study]
+name = "my study"
+store = "sqlite:///study.db"   # where trials are kept; a file beside this one, or postgresql://...
+direction = "minimize"         # or "maximize"
+budget = 50                    # trials in total, over all runs and workers
+seed = 0                       # another seed, another search
+recipe = "default"             # or "random", "paper-ucb", "paper-pi", "paper-ei"
+workers = 1                    # evaluations at the same time
+# timeout = 600.0              # seconds for one evaluation, which fails after that; without it no limit
+# target = -9.0                # stop as soon as a trial is this good
+lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
+
+[objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
+python = "objective:loss"      # the function loss in objective.py, beside this file
+
+# Or any program. Each {name} becomes the value of a parameter, {params} all of them as JSON. The value is the
+# last number that it prints, or a last line such as {"value": 0.25}; an exit code other than 0 is a failure.
+# command = "python train.py --rate {rate} --momentum {momentum} --warmup {warmup} --method {method}"
+# shell = false                # true: let /bin/sh run it, for pipes and variables
+
+[space]
+rate = { type = "float", low = 1e-4, high = 0.1, log = true }   # log: factors matter, not differences
+momentum = { type = "float", low = 0.0, high = 0.95 }
+warmup = { type = "int", low = 0, high = 50 }                   # both ends included
+method = { type = "choice", options = ["heavy ball", "nesterov"], ordered = false }   # true: by their order
+"""
+
+OBJECTIVE_TEMPLATE = """\
+from math import log10
+
+
+def loss(params):
+    \"\"\"How far from the best point 50 steps of gradient descent end, as a power of ten.\"\"\"
+    x, y, dx, dy = 1.0, 1.0, 0.0, 0.0
+    for step in range(50):
+        momentum = params["momentum"] if step >= params["warmup"] else 0.0
+        ahead = momentum if params["method"] == "nesterov" else 0.0
+        dx = momentum * dx - params["rate"] * (x + ahead * dx)  # the slope of (x*x + 20*y*y) / 2
+        dy = momentum * dy - params["rate"] * 20 * (y + ahead * dy)
+        x, y = x + dx, y + dy
+    return log10((x * x + 20 * y * y) / 2 + 1e-12)
+"""
