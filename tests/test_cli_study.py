@@ -41,7 +41,7 @@ y = { type = "int", low = -5, high = 5 }
 """
 PARAMETERS: dict[str, library.Parameter] = {"x": Float(0, 1), "y": Int(-5, 5)}
 OBJECTIVE = """
-import json, os, signal, subprocess, sys, time
+import faulthandler, json, os, signal, subprocess, sys, time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -67,6 +67,7 @@ def odd(params):
     if how == "dies":
         os._exit(3)
     if how == "segfaults":
+        faulthandler.disable()  # it would print where, among the results
         os.kill(os.getpid(), signal.SIGSEGV)
     if how == "hangs":
         time.sleep(600)
