@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -36,6 +37,14 @@ def postgres_url(postgres_server: Server) -> Iterator[str]:
     yield url
     postgres_server.start()
     postgres_server.drop_database(url)
+
+
+@pytest.fixture(params=["file", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store of each kind that is kept."""
+    if request.param == "file":
+        return f"sqlite:///{tmp_path}/a.db"
+    return str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from bopp.parameter import Parameter
 from bopp.study import worker
 from bopp.study.leases import Heartbeat
 from bopp.study.store import Store
+from forks import in_child
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5)}
 MIXED: dict[str, Parameter] = {
@@ -99,20 +100,6 @@ def execute(url: str, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         rows = [tuple(row) for row in result] if result.returns_rows else []
     engine.dispose()
     return rows
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """The exit code of a fork of this process that does some work and no more."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            code = 0 if work() in (None, True) else 3
-        except BaseException as error:
-            print(f"child: {error!r}", file=sys.__stderr__, flush=True)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def loss(params: dict[str, Any]) -> float:

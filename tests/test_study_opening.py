@@ -68,16 +68,6 @@ def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             store.close()
 
 
-@pytest.fixture(params=["file", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty store of each kind."""
-    return (
-        f"sqlite:///{tmp_path}/a.db"
-        if request.param == "file"
-        else str(request.getfixturevalue("postgres_url"))
-    )
-
-
 def opened(url: str, name: str = "a", **definition: Any) -> Study:
     return open_study(url, name, **{"space": SPACE, "recipe": RANDOM, **definition})
 

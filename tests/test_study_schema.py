@@ -29,15 +29,6 @@ STUDY = {
 }
 
 
-@pytest.fixture(params=["file", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return (
-        f"sqlite:///{tmp_path}/a.db"
-        if request.param == "file"
-        else str(request.getfixturevalue("postgres_url"))
-    )
-
-
 @pytest.fixture(autouse=True)
 def let_go() -> Iterator[None]:
     """End the connections of stores that a test could not open."""

@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -25,6 +24,7 @@ from bopp.parameter import Parameter
 from bopp.study import schema
 from bopp.study import store as stores
 from bopp.study.store import Store
+from forks import in_child
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
 PARAMS = {"x": 0.5, "n": 2, "c": (1, 2)}
@@ -62,20 +62,6 @@ def sound(path: Path) -> bool:
     answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
     connection.close()
     return bool(answer == "ok")
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """The exit code of a fork of this process that does some work and no more."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            code = 0 if work() in (None, True) else 3
-        except BaseException as error:
-            print(f"child: {error!r}", file=sys.__stderr__, flush=True)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 # files that are cut off, foreign or gone
