@@ -480,12 +480,12 @@ def ended(check: Callable[[], bool], within: float = 5.0) -> bool:
 
 
 def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str) -> None:
-    trial = silent(kept, 0.6)
     other = opened(kept)
+    trial = silent(kept, 3.0)
     assert other.ask().number == 1  # not yet
-    time.sleep(0.45)
+    time.sleep(2.1)
     assert other.ask().number == 2  # it ran out; a first look
-    time.sleep(0.2)
+    time.sleep(0.8)
     taken = other.ask()
     assert (taken.number, taken.params, taken.state) == (0, trial.params, "asked")
     assert taken.asked_at == trial.asked_at
@@ -494,10 +494,10 @@ def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str) -> Non
 
 
 def test_a_lease_is_renewed_while_its_owner_lives(kept: str) -> None:
-    study, other = opened(kept, 1.0), opened(kept)
+    study, other = opened(kept, 2.0), opened(kept)
     study.ask()
     for number in range(1, 6):
-        time.sleep(0.3)
+        time.sleep(0.6)
         assert other.ask().number == number
     assert other.others_at_work
 
@@ -505,7 +505,7 @@ def test_a_lease_is_renewed_while_its_owner_lives(kept: str) -> None:
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str, hours: int) -> None:
     """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
-    study, other = opened(kept, 1.2), opened(kept)
+    study, other = opened(kept, 6.0), opened(kept)
     trial = study.ask()
     execute(
         kept, "UPDATE bopp_trials SET lease_until = lease_until + :step WHERE number = 0", step=3600.0 * hours
@@ -513,7 +513,7 @@ def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str, hours: int
     numbers = []
     for _ in range(8):
         numbers.append(other.ask().number)
-        time.sleep(0.1)
+        time.sleep(0.4)
     assert numbers == list(range(1, 9))
     assert study.tell(trial, 1.0).state == "done"
 
@@ -657,13 +657,13 @@ def test_a_study_is_a_context(kept: str) -> None:
 
 
 def test_a_closed_study_can_be_used_again(kept: str) -> None:
-    study = opened(kept, 1.0)
+    study = opened(kept, 2.0)
     study.ask()
     study.close()
     assert study.ask().number == 0
     other = opened(kept)
     for number in (1, 2, 3, 4):
-        time.sleep(0.3)
+        time.sleep(0.6)
         assert other.ask().number == number
 
 
@@ -683,8 +683,7 @@ def test_a_study_that_is_closed_and_used_again_has_a_heart_that_goes_on(tmp_path
     study.close()  # while the heart beats
     study.ask()
     go_on.set()
-    time.sleep(0.3)
-    assert heartbeats() == 1
+    assert ended(lambda: heartbeats() == 1)
 
 
 def test_a_study_that_is_dropped_leaves_no_thread(tmp_path: Path) -> None:
