@@ -40,7 +40,7 @@ bench-regret-small: .venv-bench/ready
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
 
 bench-store: .venv/test
-	$(RUN)/python benchmarks/store.py --out docs/store.md
+	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))
 
 # the paper's experiment, about an hour and a half on two cores; stopped, it goes on where it was
 reproduction: .venv/test
