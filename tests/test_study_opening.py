@@ -17,6 +17,7 @@ from bopp.errors import BoppError, MissingExtra, RecipeError, SpaceError, StoreE
 from bopp.parameter import Parameter
 from bopp.search import Direct
 from bopp.study.store import Store
+from postgres import Server
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
 RANDOM = Recipe.random()
@@ -485,3 +486,12 @@ def test_opening_twice_gives_two_hands_on_one_study(url: str) -> None:
     for tell, trial in zip(tells, trials, strict=True):
         tell(trial, float(trial.number))
     assert one.trials == two.trials
+
+
+def test_settings_of_an_address_are_heeded(postgres_server: Server, postgres_url: str) -> None:
+    """Such as another schema: what the address says comes before what a store would say itself."""
+    postgres_server.execute("CREATE SCHEMA apart", postgres_url)
+    with opened(f"{postgres_url}?options=-csearch_path%3Dapart") as study:
+        study.ask()
+    tables = "SELECT schemaname FROM pg_tables WHERE tablename = 'bopp_trials'"
+    assert [row[0] for row in postgres_server.execute(tables, postgres_url)] == ["apart"]

@@ -269,15 +269,16 @@ def _sqlite(path: Path | str) -> sa.Engine:
 
 def _postgres(url: sa.URL) -> sa.Engine:
     # a server that vanished is noticed within a minute, not after the hours that TCP would wait
-    watchful = {
+    watchful: dict[str, Any] = {
         "connect_timeout": 10,
         "keepalives_idle": 30,
         "keepalives_interval": 10,
         "keepalives_count": 3,
         "options": f"-c lock_timeout={1000 * BUSY:.0f}",
     }
+    unsaid = {name: setting for name, setting in watchful.items() if name not in url.query}
     try:
-        return sa.create_engine(url, connect_args=watchful, pool_size=2)
+        return sa.create_engine(url, connect_args=unsaid, pool_size=2)
     except exc.ArgumentError as error:
         raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {error}") from None
     except ImportError as error:
