@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -714,6 +714,28 @@ def test_a_wrong_lease_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         opened(f"sqlite:///{tmp_path}/a.db", -1.0)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["suggested", "queued", "left by the dead"])
+def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> None:
+    """Turns keep two from planning at once; where they fail, the claim itself decides."""
+    one, other = opened(kept), opened(kept)
+    one.tell(one.ask(), 1.0)
+    if kind == "queued":
+        one.enqueue(PARAMS)
+    elif kind == "left by the dead":
+        one.release(one.ask())
+    plan, same = one._plan(math.inf), other._plan(math.inf)
+    assert plan is not None
+    assert plan == same
+    trial = one._store.write(partial(one._claim, plan, "ticket of one"))
+    assert trial is not None
+    assert (trial.number, trial.params) == (1, plan.params)
+    assert other._store.write(partial(other._claim, plan, "ticket of the other")) is None
+    assert [known.params for known in other.trials] == [one.trials[0].params, plan.params]
+    assert other.queued == []
+    [(ticket,)] = execute(kept, "SELECT ticket FROM bopp_trials WHERE number = 1")
+    assert ticket == "ticket of one"
 
 
 def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
