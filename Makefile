@@ -1,5 +1,7 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
+# make test-bridges  each bridge with the real library, in an environment of its own
+# make bench-pending which value a pending point should have
 # make bench-store   what a store costs
 # make reproduction  the paper's experiment, its table and its figures
 
@@ -7,20 +9,32 @@ PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 RUN = .venv/bin
 BENCH = .venv-bench/bin
+comma = ,
 
 # small matrices: more threads are slower
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow lint format bench-speed bench-regret-small bench-store reproduction pictures clean
+.PHONY: run test test-slow test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-pending bench-store reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
 
 test: lint
-	$(RUN)/python -m pytest -n 2
+	$(RUN)/python -m pytest -n 2 --ignore tests/bridges
 
 test-slow: .venv/test
-	$(RUN)/python -m pytest -n 2 -m slow
+	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m slow
+
+test-bridges: test-optuna test-sklearn test-botorch test-ray
+
+test-optuna test-sklearn test-botorch: test-%: .venv-bridges/%/ready
+	.venv-bridges/$*/bin/python -m pytest tests/bridges/test_$*.py
+
+# Ray has no packages for some machines: there its bridge stays untested, and the last line says so
+test-ray:
+	if $(MAKE) .venv-bridges/ray/ready; \
+	then .venv-bridges/ray/bin/python -m pytest tests/bridges/test_ray.py; \
+	else echo "Ray does not install here: its bridge was not tested"; fi
 
 lint: .venv/test
 	$(RUN)/ruff format --check .
@@ -38,6 +52,9 @@ bench-speed: .venv-bench/ready
 bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+
+bench-pending: .venv/test
+	$(RUN)/python benchmarks/pending.py --out docs/pending.md
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))
@@ -65,5 +82,11 @@ pictures: .venv/examples
 	$(BENCH)/python $(PIP) --editable '.[bench]'
 	touch $@
 
+.venv-bridges/%/ready: pyproject.toml
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(if $(filter botorch,$*),$(@D)/bin/python $(PIP) torch==2.13.0)
+	$(@D)/bin/python $(PIP) --editable '.[$*,check$(if $(filter ray,$*),$(comma)optuna)]'
+	touch $@
+
 clean:
-	rm -rf .venv .venv-bench .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-bridges .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -42,6 +42,11 @@ class GP:
         """k(A, B) and its derivative with respect to the scaled squared distance."""
         return self._correlated(self._scaled(A), self._scaled(B))
 
+    def difference(self, A: Array, B: Array) -> Array:
+        """The expected squared difference (m,) between f at each row of A and at the same row of B."""
+        r2 = np.sum(((A - B) / self.lengthscale) ** 2, axis=1)
+        return np.asarray(2.0 * self.variance * (1.0 - self.kernel(r2)[0]))
+
     def log_likelihood(self, data: Data) -> float:
         """The logarithm of p(y | X)."""
         posterior = self.condition(data)

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from bopp.data import Array, History
+from bopp.data import History
 from bopp.drive import Callback, checked_budget, drive, limits
 from bopp.errors import RecipeError, TellError
 from bopp.evaluation import Objective, evaluator
@@ -30,6 +30,7 @@ class Optimizer:
         direction: "minimize" or "maximize".
         seed: the same seed and the same values give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
+        trials: those of an earlier optimizer, to go on from as it would have.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Optimizer:
         direction: Direction = "minimize",
         seed: int = 0,
         recipe: Recipe | None = None,
+        trials: Iterable[Trial] = (),
     ):
         if direction not in ("minimize", "maximize"):
             raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
@@ -49,8 +51,8 @@ class Optimizer:
         self.direction: Direction = direction
         self.seed = int(seed)
         self.recipe = Recipe.default() if recipe is None else recipe
-        self._trials: list[Trial] = []
-        self._rows: list[Array] = []
+        self._trials = [_numbered(trial, number) for number, trial in enumerate(trials)]
+        self._rows = [self.space.encode(trial.params) for trial in self._trials]
         self._queue: deque[Params] = deque()
 
     @property
@@ -129,6 +131,12 @@ class Optimizer:
     def _settle(self, trial: Trial, value: float, error: str | None = None) -> Trial:
         self._trials[trial.number] = settled(trial, value, datetime.now(UTC), error)
         return self._trials[trial.number]
+
+
+def _numbered(trial: Trial, number: int) -> Trial:
+    if not isinstance(trial, Trial) or trial.number != number:
+        raise TellError(f"trials: wanted trial {number}, got {trial!r}")
+    return trial
 
 
 class Options(TypedDict, total=False):

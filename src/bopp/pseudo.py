@@ -23,7 +23,6 @@ import numpy as np
 
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
-from bopp.gp import GP
 from bopp.known import Known
 
 Policy = Callable[[Known], Data]
@@ -119,7 +118,8 @@ class Neighbours(_Adds):
             step = np.copysign(tau_t, step)
         leaves = (source.X + step < 0.0) | (source.X + step > 1.0)
         X = np.clip(source.X + np.where(leaves, -step, step), 0.0, 1.0)
-        doubt = _doubt(known.posterior.gp, source.X, X) if self.doubt else 0.0
+        gp = known.posterior.gp
+        doubt = np.maximum(0.0, gp.difference(source.X, X) - gp.noise) if self.doubt else 0.0
         return Data(X, source.y, source.noise + doubt)
 
 
@@ -190,9 +190,3 @@ def _check_valuation(policy: str, value: str | Valuation) -> None:
 
 def _parts(policy: Any) -> tuple[Policy, ...]:
     return policy.policies if isinstance(policy, Sum) else (policy,)
-
-
-def _doubt(gp: GP, A: Array, B: Array) -> Array:
-    """By how much the expected squared difference between f at A and at B exceeds the noise."""
-    r2 = np.sum(((A - B) / gp.lengthscale) ** 2, axis=1)
-    return np.asarray(np.maximum(0.0, 2.0 * gp.variance * (1.0 - gp.kernel(r2)[0]) - gp.noise))

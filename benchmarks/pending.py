@@ -1,0 +1,119 @@
+"""Which value a pending point should have: simple regret of several evaluations at once, paired by seed.
+
+python benchmarks/pending.py [--seeds 10] [--budget 60] [--jobs 2] [--out FILE]
+"""
+
+import argparse
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from bopp import Float, Optimizer, Recipe
+from bopp.pseudo import Failed, Pending
+from bopp.trial import Trial
+from functions import FUNCTIONS, shifted
+from regret import bootstrap_interval
+from report import heading, markdown, publish
+
+VALUES = ("incumbent", "posterior", "pessimistic", "mean", "worst")
+WAYS = {"batches of 4": (4, True), "2 workers": (2, False), "4 workers": (4, False), "8 workers": (8, False)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One function and seed, with one value for pending points, evaluated in one way."""
+
+    value: str
+    way: str
+    function: str
+    seed: int
+    budget: int
+
+
+def log_regret(run: Run) -> float:
+    """log10 of the simple regret of a run; workers end in the order in which they began."""
+    function = shifted(FUNCTIONS[run.function], run.seed)
+    names = [f"x{i}" for i in range(function.dimension)]
+    recipe = replace(Recipe.default(), pseudo=Pending(run.value) + Failed())
+    optimizer = Optimizer({name: Float(0, 1) for name in names}, seed=run.seed, recipe=recipe)
+    at_once, together = WAYS[run.way]
+    pending: deque[Trial] = deque()
+
+    def finish() -> None:
+        trial = pending.popleft()
+        optimizer.tell(trial, function.evaluate(np.array([trial.params[name] for name in names])))
+
+    for _ in range(run.budget):
+        pending.append(optimizer.ask())
+        while len(pending) >= at_once:
+            finish()
+            while together and pending:
+                finish()
+    while pending:
+        finish()
+    regret = (optimizer.best.value or 0.0) - function.optimum
+    return float(np.log10(max(regret, 1e-12)))
+
+
+def table(regrets: dict[Run, float]) -> str:
+    """Mean log10 regret of each value, and how much the first is ahead or behind, by way of evaluating."""
+    rows = []
+    for way in WAYS:
+        reference = np.array(
+            [regret for run, regret in regrets.items() if (run.way, run.value) == (way, VALUES[0])]
+        )
+        for value in VALUES:
+            own = np.array(
+                [regret for run, regret in regrets.items() if (run.way, run.value) == (way, value)]
+            )
+            difference = own - reference
+            low, high = bootstrap_interval(difference)
+            duel = f"{int(np.sum(difference < 0))} / {int(np.sum(difference > 0))}"
+            rows.append(
+                [
+                    way,
+                    value,
+                    f"{own.mean():.2f}",
+                    f"{difference.mean():+.2f}",
+                    f"{low:+.2f} to {high:+.2f}",
+                    duel,
+                ]
+            )
+    return markdown(
+        [
+            "evaluated in",
+            "value",
+            "mean log10 regret",
+            f"against {VALUES[0]}",
+            "95 % interval",
+            "wins / losses",
+        ],
+        rows,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    runs = [
+        Run(value, way, function, seed, options.budget)
+        for way in WAYS
+        for value in VALUES
+        for function in FUNCTIONS
+        for seed in range(options.seeds)
+    ]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        regrets = dict(zip(runs, pool.map(log_regret, runs, chunksize=4), strict=True))
+    title = f"# The value of a pending point: {len(FUNCTIONS)} functions x {options.seeds} seeds"
+    publish([title, heading(), table(regrets)], options.out)
+
+
+if __name__ == "__main__":
+    main()
