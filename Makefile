@@ -9,7 +9,8 @@ PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 RUN = .venv/bin
 BENCH = .venv-bench/bin
-comma = ,
+beside_sklearn = ,plot
+beside_ray = ,optuna
 
 # small matrices: more threads are slower
 export OPENBLAS_NUM_THREADS ?= 1
@@ -85,7 +86,7 @@ pictures: .venv/examples
 .venv-bridges/%/ready: pyproject.toml
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(if $(filter botorch,$*),$(@D)/bin/python $(PIP) torch==2.13.0)
-	$(@D)/bin/python $(PIP) --editable '.[$*,check$(if $(filter ray,$*),$(comma)optuna)]'
+	$(@D)/bin/python $(PIP) --editable '.[$*,check$(beside_$*)]'
 	touch $@
 
 clean:

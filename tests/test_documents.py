@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-
-
-def blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), flags=re.DOTALL)
+from documents import ROOT, blocks, run
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/guide.md", "docs/studies.md"])
@@ -17,9 +13,7 @@ def test_the_code_of_a_document_runs(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    scope: dict[str, object] = {}
-    for block in blocks(document):
-        exec(block, scope)
+    run(document)
     assert len(blocks(document)) > 1
     assert "layers" in capsys.readouterr().out  # the best params were printed
 

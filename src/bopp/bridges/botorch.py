@@ -61,9 +61,10 @@ def condition_on_pseudo_points(
         parts = [condition_on_pseudo_points(part, policy, bounds, **given) for part in model.models]
         return ModelListGP(*parts)
     _check(model)
-    cube = _Cube(*_corners(bounds, model))
-    known = _known(model, cube, cube.points("pending", pending), cube.points("failed", failed), seed)
-    return _with_points(model, cube, generate(policy, known))
+    copy = deepcopy(model).train()  # in which mode its inputs are those that were given
+    cube = _cube(bounds, copy.train_inputs[0])
+    known = _known(copy, cube, cube.points("pending", pending), cube.points("failed", failed), seed)
+    return _with_points(copy, cube, generate(policy, known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,11 @@ class _Cube:
 
     lower: Tensor
     upper: Tensor
+
+    @property
+    def space(self) -> Space:
+        corners = torch.stack([self.lower, self.upper], dim=1).tolist()
+        return Space({f"x{i}": Float(low, high) for i, (low, high) in enumerate(corners)})
 
     def inside(self, X: Tensor) -> Array:
         return _numbers((X - self.lower) / (self.upper - self.lower))
@@ -103,7 +109,7 @@ class _Belief:
         if len(U) == 0:
             return np.empty(0), np.empty(0)
         with torch.no_grad():
-            posterior = self.model.posterior(self.cube.outside(U))
+            posterior = self.model.posterior(self._inputs(U))
         return _numbers(posterior.mean[:, 0]), _numbers(posterior.variance[:, 0].sqrt())
 
     @property
@@ -114,8 +120,11 @@ class _Belief:
         """The expected squared difference (m,) between f at each row of A and at the same row of B."""
         k = self.model.covar_module
         with torch.no_grad():
-            a, b = (self.model.transform_inputs(self.cube.outside(U)) for U in (A, B))
+            a, b = (self.model.transform_inputs(self._inputs(U)) for U in (A, B))
             return _numbers(k(a, a, diag=True) + k(b, b, diag=True) - 2.0 * k(a, b, diag=True))
+
+    def _inputs(self, U: Array) -> Tensor:
+        return self.cube.outside(U).to(self.model.train_targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,24 +155,17 @@ class _Noises(FixedNoiseGaussianLikelihood):
 
 def _known(model: Any, cube: _Cube, pending: Array, failed: Array, seed: int) -> Known:
     """What the policy sees: the observations inside of the bounds."""
-    latent = deepcopy(model).train()  # where inputs are not transformed
-    X = cube.inside(latent.train_inputs[0])
+    X, y, noise = cube.inside(model.train_inputs[0]), _numbers(model.train_targets), _numbers(_noises(model))
     rows = _lie_inside(X)
     if not rows.any():
         raise RecipeError(f"wanted bounds with observations inside, got {cube.lower} and {cube.upper}")
-    noise = _numbers(_noises(model))
-    data = Data(np.clip(X[rows], 0.0, 1.0), _numbers(latent.train_targets)[rows], noise[rows] - noise.min())
-    latent.eval()
+    data = Data(np.clip(X[rows], 0.0, 1.0), y[rows], noise[rows] - noise.min())
+    latent = deepcopy(model).eval()
     unit = _Unit(getattr(latent, "outcome_transform", None))
     if unit.transform is not None:
         del latent.outcome_transform  # so that it speaks in its own unit
     return Known(
-        space=Space(
-            {
-                f"x{i}": Float(*ends)
-                for i, ends in enumerate(zip(cube.lower.tolist(), cube.upper.tolist(), strict=True))
-            }
-        ),
+        space=cube.space,
         scale=cast(Scale, unit),
         data=data,
         posterior=cast(Posterior, _Belief(latent, cube, data, float(noise.min()))),
@@ -175,10 +177,9 @@ def _known(model: Any, cube: _Cube, pending: Array, failed: Array, seed: int) ->
 
 
 def _with_points(model: Any, cube: _Cube, points: Data) -> Any:
-    """A copy of the model whose data are its own and the points."""
-    copy = deepcopy(model).train()
-    X, y, noise = copy.train_inputs[0], copy.train_targets, _noises(model)
-    copy.set_train_data(
+    """The model, which may be changed, with the points beside its own data."""
+    X, y, noise = model.train_inputs[0], model.train_targets, _noises(model)
+    model.set_train_data(
         torch.cat([X, cube.outside(points.X).to(X)]),
         torch.cat([y, y.new_tensor(points.y)]),
         strict=False,
@@ -186,8 +187,8 @@ def _with_points(model: Any, cube: _Cube, points: Data) -> Any:
     if points.noise.any() or not isinstance(model.likelihood, GaussianLikelihood):
         own = noise.min() + noise.new_tensor(points.noise)
         real = getattr(model.likelihood, "real", len(noise))
-        copy.likelihood = _Noises(torch.cat([noise, own]), real)
-    return copy.eval()
+        model.likelihood = _Noises(torch.cat([noise, own]), real)
+    return model.eval()
 
 
 def _noises(model: Any) -> Tensor:
@@ -210,13 +211,18 @@ def _check(model: Any) -> None:
         raise RecipeError(f"wanted Gaussian noise, got {type(model.likelihood).__name__}")
 
 
-def _corners(bounds: Tensor, model: Any) -> tuple[Tensor, Tensor]:
-    """The corners of the bounds, in double, on the device of the model."""
-    size = deepcopy(model).train().train_inputs[0].shape[1]
-    corners = torch.as_tensor(bounds).to(model.train_targets.device, torch.double)
-    if corners.shape != (2, size) or not corners.isfinite().all() or not (corners[0] < corners[1]).all():
-        raise RecipeError(f"bounds: wanted (2, {size}) finite numbers, lower below upper, got {bounds!r}")
-    return corners[0], corners[1]
+def _cube(bounds: Tensor, X: Tensor) -> _Cube:
+    """The cube of these bounds, in double, if they fit the inputs X."""
+    corners = torch.as_tensor(bounds).to(X.device, torch.double)
+    if (
+        corners.shape != (2, X.shape[1])
+        or not corners.isfinite().all()
+        or not (corners[0] < corners[1]).all()
+    ):
+        raise RecipeError(
+            f"bounds: wanted (2, {X.shape[1]}) finite numbers, lower below upper, got {bounds!r}"
+        )
+    return _Cube(*corners)
 
 
 def _lie_inside(U: Array) -> npt.NDArray[np.bool_]:
