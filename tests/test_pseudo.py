@@ -178,8 +178,10 @@ def test_neighbours_depend_on_the_randomness_of_the_suggestion_alone() -> None:
 def valued(word: str, seen: Known, X: Array) -> Array:
     """What each word for a value means, by its definition."""
     mean, sd = seen.posterior(X)
+    incumbent = max(float(seen.posterior(x[None, :])[0][0]) for x in seen.data.X)
     return {
-        "incumbent": np.full(len(X), max(float(seen.posterior(x[None, :])[0][0]) for x in seen.data.X)),
+        "expected": np.minimum(mean, incumbent),
+        "incumbent": np.full(len(X), incumbent),
         "posterior": mean,
         "pessimistic": np.minimum(mean - 2.0 * sd, np.median(seen.data.y)),
         "best": np.full(len(X), max(seen.data.y)),
@@ -188,7 +190,9 @@ def valued(word: str, seen: Known, X: Array) -> Array:
     }[word]
 
 
-@pytest.mark.parametrize("word", ["incumbent", "posterior", "pessimistic", "best", "worst", "mean"])
+@pytest.mark.parametrize(
+    "word", ["expected", "incumbent", "posterior", "pessimistic", "best", "worst", "mean"]
+)
 def test_pending_and_failed_points_have_the_value_that_the_word_says(word: str) -> None:
     seen = toy()
     for policy, X in ((Pending(word), PENDING), (Failed(word), FAILED)):
@@ -198,7 +202,9 @@ def test_pending_and_failed_points_have_the_value_that_the_word_says(word: str) 
         assert np.all(np.asarray(pseudo.noise) == 0.0)
 
 
-@pytest.mark.parametrize("word", ["incumbent", "posterior", "pessimistic", "best", "worst", "mean"])
+@pytest.mark.parametrize(
+    "word", ["expected", "incumbent", "posterior", "pessimistic", "best", "worst", "mean"]
+)
 def test_nothing_pending_and_nothing_failed_are_no_points(word: str) -> None:
     seen = known(smooth(4, 2, seed=0))
     assert Pending(word)(seen).X.shape == Failed(word)(seen).X.shape == (0, 2)

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bopp.progress import meter
 from bopp.result import Result
 from bopp.space import Params, Space
 from bopp.suggest import Recipe, suggest
-from bopp.trial import Direction, Origin, Trial, history_of, number_of, settled
+from bopp.trial import Direction, Origin, State, Trial, fits, history_of, number_of, settled
 
 
 class Optimizer:
@@ -51,7 +51,7 @@ class Optimizer:
         self.direction: Direction = direction
         self.seed = int(seed)
         self.recipe = Recipe.default() if recipe is None else recipe
-        self._trials = [_numbered(trial, number) for number, trial in enumerate(trials)]
+        self._trials = [_checked(trial, number) for number, trial in enumerate(trials)]
         self._rows = [self.space.encode(trial.params) for trial in self._trials]
         self._queue: deque[Params] = deque()
 
@@ -133,9 +133,10 @@ class Optimizer:
         return self._trials[trial.number]
 
 
-def _numbered(trial: Trial, number: int) -> Trial:
-    if not isinstance(trial, Trial) or trial.number != number:
-        raise TellError(f"trials: wanted trial {number}, got {trial!r}")
+def _checked(trial: Trial, number: int) -> Trial:
+    right = isinstance(trial, Trial) and trial.number == number and trial.state in get_args(State)
+    if not right or not fits(trial.state, trial.value):
+        raise TellError(f"trials: wanted trial {number} with a value if it is done, got {trial!r}")
     return trial
 
 

@@ -127,10 +127,10 @@ class Neighbours(_Adds):
 class Pending(_Adds):
     """Points under evaluation, with the value that one expects of them, so that they are not asked for twice.
 
-    `value` is a word of `VALUATIONS` or a function of what is known and the points.
+    `value` is a word of `VALUATIONS` or a function of what is known and the points; docs/pending.md compares.
     """
 
-    value: str | Valuation = "incumbent"
+    value: str | Valuation = "expected"
 
     def __post_init__(self) -> None:
         _check_valuation("Pending", self.value)
@@ -156,22 +156,28 @@ class Failed(_Adds):
 
 
 VALUATIONS: dict[str, Valuation] = {
-    "incumbent": lambda known, X: _same(X, known.posterior(known.data.X)[0].max()),
+    "expected": lambda known, X: np.minimum(known.posterior(X)[0], _incumbent(known)),
+    "incumbent": lambda known, X: _same(X, _incumbent(known)),
     "posterior": lambda known, X: known.posterior(X)[0],
     "pessimistic": lambda known, X: _pessimistic(known, X),
     "best": lambda known, X: _same(X, known.data.y.max()),
     "worst": lambda known, X: _same(X, known.data.y.min()),
     "mean": lambda known, X: _same(X, known.data.y.mean()),
 }
-"""Values for points that have none: the model's value of the incumbent, the model's mean at the point, that
-mean minus two standard deviations but at most the median observed value, and the best, worst and mean
-observed value."""
+"""Values for points that have none: the model's mean at the point but no more than at the incumbent, the
+model's value of the incumbent, its mean at the point, that mean minus two standard deviations but at most the
+median observed value, and the best, worst and mean observed value."""
 
 
 def _pessimistic(known: Known, X: Array) -> Array:
     """No better than the median, lest a model that is sure of itself tries the same failure for ever."""
     mean, sd = known.posterior(X)
     return np.minimum(mean - 2.0 * sd, np.median(known.data.y))
+
+
+def _incumbent(known: Known) -> float:
+    """What the model believes of the best observed point."""
+    return float(known.posterior(known.data.X)[0].max())
 
 
 def _same(X: Array, value: float) -> Array:

@@ -50,6 +50,11 @@ def settled(trial: Trial, value: float, at: datetime, error: str | None = None) 
     return trial
 
 
+def fits(state: State, value: Any) -> bool:
+    """Whether a trial in this state can have this value: a finite number once it is done, else None."""
+    return type(value) is float and math.isfinite(value) if state == "done" else value is None
+
+
 def history_of(trials: Sequence[Trial], X: Array, direction: Direction) -> History:
     """The trials, at the rows of X, as the engine sees them: larger is better."""
     states = np.array([trial.state for trial in trials])

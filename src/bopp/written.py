@@ -11,7 +11,7 @@ from typing import Any, get_args
 from bopp.errors import BoppError
 from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Params, Space
-from bopp.trial import Origin, State, Trial
+from bopp.trial import Origin, State, Trial, fits
 
 UNREADABLE = (LookupError, TypeError, AttributeError, RecursionError, ValueError, OverflowError)
 """What reading raises where a document is not what it should be."""
@@ -52,10 +52,9 @@ def written_trial(space: Space, trial: Trial) -> dict[str, Any]:
 def read_trial(space: Space, row: Mapping[str, Any], number: int) -> Trial:
     """The trial that `written_trial` wrote, if it can be one."""
     state, value = one_of(get_args(State), row["state"]), row["value"]
-    fits = type(value) is float and math.isfinite(value) if state == "done" else value is None
     texts = all(isinstance(row.get(name), str | None) for name in ("error", "worker", "notes"))
     numbered = type(row["number"]) is int and row["number"] == number
-    if not NEEDED <= row.keys() <= KNOWN or not numbered or not fits or not texts:
+    if not NEEDED <= row.keys() <= KNOWN or not numbered or not fits(state, value) or not texts:
         raise BoppError(f"wanted trial {number} with a value if it is done, got {dict(row)!r}")
     read = {"params": read_params(space, row["params"]), "origin": one_of(get_args(Origin), row["origin"])}
     times = {name: _time(row.get(name)) for name in ("asked_at", "told_at")}
@@ -99,7 +98,7 @@ def _parameter(row: dict[str, Any]) -> Parameter:
 def _option(name: str, option: Any) -> Any:
     if isinstance(option, tuple):
         return {"tuple": [_option(name, part) for part in option]}
-    if not _is_plain(option):
+    if not is_plain(option):
         raise BoppError(
             f"{name!r}: JSON takes options that are text, numbers, None or tuples of these, got {option!r}"
         )
@@ -111,7 +110,7 @@ def _read_option(option: Any) -> Any:
 
 
 def _written_value(parameter: Parameter, value: Any) -> Any:
-    if isinstance(parameter, Choice) and not _is_plain(value):
+    if isinstance(parameter, Choice) and not is_plain(value):
         return {"option": parameter.index(value)}
     return value
 
@@ -125,5 +124,6 @@ def _read_value(parameter: Parameter | None, value: Any) -> Any:
     return parameter.options[place]
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Whether a value is the same after JSON."""
     return value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))

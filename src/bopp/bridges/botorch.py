@@ -30,9 +30,10 @@ with extra("botorch"):
     import torch
     from botorch.models import ModelListGP, SingleTaskGP
     from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
+    from gpytorch.settings import min_fixed_noise
     from torch import Tensor
 
-EDGE = 1e-9  # a point outside of the bounds by no more than this part of their width lies on them
+EDGE = 1e-6  # a point outside of the bounds by no more than this part of their width lies on them
 
 
 def condition_on_pseudo_points(
@@ -118,10 +119,12 @@ class _Belief:
 
     def difference(self, A: Array, B: Array) -> Array:
         """The expected squared difference (m,) between f at each row of A and at the same row of B."""
-        k = self.model.covar_module
         with torch.no_grad():
-            a, b = (self.model.transform_inputs(self._inputs(U)) for U in (A, B))
-            return _numbers(k(a, a, diag=True) + k(b, b, diag=True) - 2.0 * k(a, b, diag=True))
+            ends = [self.model.transform_inputs(self._inputs(U)) for U in (A, B)]
+            pairs = torch.stack(ends, dim=1)  # (m, 2, d)
+            mean, K = self.model.mean_module(pairs), self.model.covar_module(pairs).to_dense()
+            squares = (mean[:, 0] - mean[:, 1]) ** 2
+            return _numbers(squares + K[:, 0, 0] + K[:, 1, 1] - 2.0 * K[:, 0, 1])
 
     def _inputs(self, U: Array) -> Tensor:
         return self.cube.outside(U).to(self.model.train_targets)
@@ -132,12 +135,13 @@ class _Unit:
     """The unit of a model: its targets as a function of your values."""
 
     transform: Any
+    targets: Tensor
 
     def __call__(self, y: npt.ArrayLike) -> Array:
         values = np.asarray(y, dtype=np.float64)
         if self.transform is None:
             return values
-        transformed, _ = self.transform(torch.tensor(values.reshape(-1, 1)))
+        transformed, _ = self.transform(self.targets.new_tensor(values.reshape(-1, 1)))
         return _numbers(transformed).reshape(values.shape)
 
 
@@ -161,7 +165,9 @@ def _known(model: Any, cube: _Cube, pending: Array, failed: Array, seed: int) ->
         raise RecipeError(f"wanted bounds with observations inside, got {cube.lower} and {cube.upper}")
     data = Data(np.clip(X[rows], 0.0, 1.0), y[rows], noise[rows] - noise.min())
     latent = deepcopy(model).eval()
-    unit = _Unit(getattr(latent, "outcome_transform", None))
+    if len(latent.transform_inputs(model.train_inputs[0][:1])) != 1:
+        raise RecipeError("wanted an input transform that makes one point of one, got one that makes several")
+    unit = _Unit(getattr(latent, "outcome_transform", None), latent.train_targets)
     if unit.transform is not None:
         del latent.outcome_transform  # so that it speaks in its own unit
     return Known(
@@ -186,8 +192,10 @@ def _with_points(model: Any, cube: _Cube, points: Data) -> Any:
     )
     if points.noise.any() or not isinstance(model.likelihood, GaussianLikelihood):
         own = noise.min() + noise.new_tensor(points.noise)
-        real = getattr(model.likelihood, "real", len(noise))
-        model.likelihood = _Noises(torch.cat([noise, own]), real)
+        least = float(noise.min())
+        with min_fixed_noise(least, least, least):  # which GPyTorch would raise without need
+            model.likelihood = _Noises(torch.cat([noise, own]), real=len(noise))
+    model.has_pseudo_points = True
     return model.eval()
 
 
@@ -206,6 +214,10 @@ def _check(model: Any) -> None:
         raise RecipeError(
             f"wanted a model of one output and no batch, got {model.num_outputs} outputs and inputs of shape "
             f"{tuple(model.train_inputs[0].shape)}; of several outputs make a ModelListGP"
+        )
+    if hasattr(model, "has_pseudo_points"):
+        raise RecipeError(
+            "wanted a model of real data, got one with pseudo-points: add the policies up with +"
         )
     if not isinstance(model.likelihood, GaussianLikelihood | FixedNoiseGaussianLikelihood):
         raise RecipeError(f"wanted Gaussian noise, got {type(model.likelihood).__name__}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ import numpy as np
 from bopp.errors import SpaceError
 from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Params, Space
+from bopp.written import is_plain
 
-ROUNDING = Fraction(1, 10**9)  # of a step: what is lost where steps are no round numbers in binary
+OFF = Fraction(1, 10**6)  # of a step: what is farther from a step than this is none
+ROUNDING = 1e-12  # of the number of steps: what is lost where a step is no round number in binary
 
 
 def unchanged(value: Any) -> Any:
@@ -41,10 +45,13 @@ class Translation:
         return {name: self.parameters[name].theirs(value) for name, value in params.items()}
 
     def ours(self, values: Mapping[str, Any]) -> Params:
-        known = self.parameters
-        return self.space.check(
-            {name: known[name].ours(value) if name in known else value for name, value in values.items()}
-        )
+        return self.space.check({name: self._ours(name, value) for name, value in values.items()})
+
+    def _ours(self, name: str, value: Any) -> Any:
+        try:
+            return self.parameters[name].ours(value) if name in self.parameters else value
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SpaceError(f"{name!r}: wanted a value of this parameter, got {value!r}: {error}") from None
 
 
 def real(low: float, high: float, log: bool = False) -> Foreign:
@@ -59,37 +66,33 @@ def whole(low: int, high: int, log: bool = False) -> Foreign:
 
 def stepped(low: Any, high: Any, step: Any, origin: Any, log: bool = False) -> Foreign:
     """Those of origin, origin + step, origin + 2 step and so on that lie between low and high."""
-    first = math.ceil(_ratio(low - origin, step) - ROUNDING)
-    last = math.floor(_ratio(high - origin, step) + ROUNDING)
+    if not step > 0:
+        raise SpaceError(f"wanted a step above 0, got {step}")
+    first, last = -_whole_steps(origin - low, step), _whole_steps(high - origin, step)
     if first > last:
         raise SpaceError(f"wanted a step that fits between {low} and {high}, got {step}")
 
     def value(place: int) -> Any:
         return min(max(origin + place * step, low), high)
 
-    if first == last:
-        return options([value(first)])
-    return Foreign(
-        Int(first, last, log), theirs=value, ours=lambda value: round(_ratio(value - origin, step))
-    )
+    def place(value: Any) -> int:
+        ratio = _ratio(value - origin, step)
+        if isinstance(value, bool) or abs(ratio - round(ratio)) > OFF:
+            raise SpaceError(f"wanted {origin} or whole steps of {step} from there")
+        return round(ratio)
+
+    return Foreign(Int(first, last, log), value, place) if first < last else options([value(first)])
 
 
 def options(values: Sequence[Any]) -> Foreign:
     """One of the values; numbers in order are taken as ordered, and what is no plain value by its place."""
     values = list(values)
-    if not values:
-        raise SpaceError("wanted at least one option, got none")
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    distinct = len({(type(value), value) for value in plain if _is_plain(value)}) == len(plain)
-    if distinct:
-        return Foreign(Choice(plain, ordered=_in_order(plain)))
-    return Foreign(
-        Choice(range(len(values))), theirs=values.__getitem__, ours=lambda value: _place(values, value)
-    )
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or (isinstance(value, str | int | float) and value == value)
+    ordered = _in_order(plain)
+    if len({(type(value), value) for value in plain if is_plain(value)}) == len(plain):
+        return Foreign(Choice(plain, ordered))
+    places = Choice(range(len(values)), ordered)
+    return Foreign(places, theirs=values.__getitem__, ours=lambda value: _place(values, value))
 
 
 def _in_order(values: Sequence[Any]) -> bool:
@@ -99,12 +102,34 @@ def _in_order(values: Sequence[Any]) -> bool:
 
 
 def _place(values: Sequence[Any], value: Any) -> int:
-    for place, option in enumerate(values):
-        if option is value or (type(option) is type(value) and np.array_equal(option, value)):
-            return place
+    for same in (operator.is_, alike):
+        for place, option in enumerate(values):
+            if same(option, value):
+                return place
     raise SpaceError(f"wanted one of {values!r}, got {value!r}")
 
 
+def alike(a: Any, b: Any) -> bool:
+    """Whether two options are the same: of one type, and equal in all that they hold; NaN is like NaN."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and alike(a.tolist(), b.tolist())
+    return bool(a == b or (a != a and b != b))
+
+
+def _whole_steps(width: Any, step: Any) -> int:
+    """How often the step fits into the width."""
+    ratio = _ratio(width, step)
+    exact = isinstance(width, Integral) and isinstance(step, Integral)
+    return math.floor(ratio if exact else ratio + Fraction(ROUNDING) * max(Fraction(1), abs(ratio)))
+
+
 def _ratio(width: Any, step: Any) -> Fraction:
-    """width / step, exact also for integers of any size."""
-    return Fraction(width) / Fraction(step)
+    """width / step, exact for integers of any size."""
+    numbers = (int(one) if isinstance(one, Integral) else float(one) for one in (width, step))
+    return Fraction(next(numbers)) / Fraction(next(numbers))

@@ -34,7 +34,7 @@ with extra("optuna"):
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 
-RACING = 16  # trials that may be computing their params at the same time
+TRIES = 3  # to find params that no other trial has; where the space is used up, there are none
 
 
 class BoppSampler(BaseSampler):
@@ -56,8 +56,9 @@ class BoppSampler(BaseSampler):
         self.recipe = Recipe.default() if recipe is None else recipe
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The parameters that every finished trial has."""
-        space = intersection_search_space(study.get_trials(deepcopy=False))
+        """The parameters that every complete trial has, or every pruned one where none is complete."""
+        trials = study.get_trials(deepcopy=False)
+        space = intersection_search_space(trials) or intersection_search_space(trials, include_pruned=True)
         return {name: distribution for name, distribution in space.items() if not distribution.single()}
 
     def sample_relative(
@@ -65,16 +66,20 @@ class BoppSampler(BaseSampler):
     ) -> dict[str, Any]:
         """The suggestion of bopp."""
         _check_objective(study)
+        others = _others(study, trial)
+        _check_constraints(others)
         if not search_space:
             return {}
-        others = [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
-        _check_constraints(others)
         translation = Translation({name: _foreign(name, one) for name, one in search_space.items()})
-        trials = [ours for other in others if (ours := _translated(other, search_space, translation))]
         direction: Direction = "maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize"
-        for number in [*_racing(others, trial.number, search_space), trial.number]:
-            params = self._suggested(translation.space, trials, direction, number)
-            trials.append(Trial(number, params))
+        for _ in range(TRIES):
+            trials = _translated(others, search_space, translation)
+            for number in [*_racing(others, trial.number, search_space), trial.number]:
+                params = self._suggested(translation.space, trials, direction, number)
+                trials.append(Trial(number, params))
+            others = _others(study, trial)
+            if not any(params == other.params for other in _translated(others, search_space, translation)):
+                break  # else another trial came to the same params meanwhile
         return translation.theirs(params)
 
     def sample_independent(
@@ -83,9 +88,12 @@ class BoppSampler(BaseSampler):
         """A value at random, for a parameter that not every finished trial has."""
         _check_objective(study)
         translation = Translation({param_name: _foreign(param_name, param_distribution)})
-        rng = np.random.default_rng([self.seed, trial.number, crc32(param_name.encode())])
-        u = rng.random(translation.space.dimension)
-        return translation.theirs(translation.space.decode(u))[param_name]
+        space = translation.space
+        name = crc32(param_name.encode(errors="surrogatepass"))
+        u = np.random.default_rng([self.seed, trial.number, name]).random(space.dimension)
+        if space.dimension == 1 and 1 < space.size < math.inf:
+            u = np.clip((u * space.size - 0.5) / (space.size - 1), 0.0, 1.0)  # as much room for the ends
+        return translation.theirs(space.decode(u))[param_name]
 
     def _suggested(self, space: Space, trials: Sequence[Trial], direction: Direction, number: int) -> Params:
         X = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
@@ -109,7 +117,9 @@ def _check_constraints(trials: Sequence[FrozenTrial]) -> None:
 def _foreign(name: str, distribution: BaseDistribution) -> Foreign:
     match distribution:
         case CategoricalDistribution(choices=choices):
-            return options(choices)
+            return options(
+                [one for place, one in enumerate(choices) if distribution.to_internal_repr(one) == place]
+            )
         case FloatDistribution(low=low, high=high, log=log, step=None):
             return real(low, high, log)
         case IntDistribution(low=low, high=high, log=log, step=1):
@@ -121,27 +131,41 @@ def _foreign(name: str, distribution: BaseDistribution) -> Foreign:
     raise SpaceError(f"{name!r}: wanted a distribution of Optuna, got {distribution!r}")
 
 
+def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+    return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+
+
 def _translated(
-    trial: FrozenTrial, search_space: dict[str, BaseDistribution], translation: Translation
-) -> Trial | None:
-    """The trial as bopp has it; None where it waits to run or has other parameters."""
-    waits = trial.state is TrialState.WAITING
-    if waits or any(trial.distributions.get(name) != one for name, one in search_space.items()):
-        return None
-    try:
-        params = translation.ours({name: trial.params[name] for name in search_space})
-    except SpaceError:  # a value from outside of its range, forced upon the trial
-        return None
-    if trial.state is TrialState.RUNNING:
-        return Trial(trial.number, params)
-    if trial.state is TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
-        return Trial(trial.number, params, "done", trial.value)
-    return Trial(trial.number, params, "failed")
+    trials: Sequence[FrozenTrial], search_space: dict[str, BaseDistribution], translation: Translation
+) -> list[Trial]:
+    """The trials as bopp has them, but for those that wait to run or have other parameters."""
+    translated = []
+    for trial in trials:
+        ours = all(trial.distributions.get(name) == one for name, one in search_space.items())
+        if not ours or trial.state is TrialState.WAITING:
+            continue
+        try:
+            params = translation.ours({name: trial.params[name] for name in search_space})
+        except SpaceError:  # a value from outside of its range, forced upon the trial
+            continue
+        if trial.state is TrialState.RUNNING:
+            translated.append(Trial(trial.number, params))
+        elif trial.state is TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
+            translated.append(Trial(trial.number, params, "done", trial.value))
+        else:
+            translated.append(Trial(trial.number, params, "failed"))
+    return translated
 
 
 def _racing(
     trials: Sequence[FrozenTrial], number: int, search_space: dict[str, BaseDistribution]
 ) -> list[int]:
-    """Trials before this one whose params are on their way; what these will be, the same seed can tell."""
-    running = [one for one in trials if one.state is TrialState.RUNNING and one.number < number]
-    return sorted(one.number for one in running if not search_space.keys() <= one.params.keys())[-RACING:]
+    """Trials before this one that are about to have params; what these will be, the same seed can tell.
+
+    One that began before a trial that has ended already does not count: it may have died.
+    """
+    ended = max((trial.number for trial in trials if trial.state.is_finished()), default=-1)
+    running = (
+        trial for trial in trials if trial.state is TrialState.RUNNING and ended < trial.number < number
+    )
+    return sorted(trial.number for trial in running if not search_space.keys() <= trial.params.keys())

@@ -1,8 +1,7 @@
 """Ray Tune: a search algorithm with which Ray asks bopp where to evaluate next.
 
-    tuner = tune.Tuner(
-        train, param_space=space, tune_config=tune.TuneConfig("loss", "min", search_alg=BoppSearch(seed=0))
-    )
+    tuning = tune.TuneConfig(metric="loss", mode="min", search_alg=BoppSearch(seed=0))
+    tuner = tune.Tuner(train, param_space=space, tune_config=tuning)
 
 The state that `save` writes is JSON.
 """
@@ -10,26 +9,26 @@ The state that `save` writes is JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import reduce
 from operator import getitem
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bopp.bridges import extra
-from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
+from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
 from bopp.errors import BoppError, SpaceError, StudyError, TellError
 from bopp.files import write_whole
 from bopp.optimizer import Optimizer
 from bopp.parameter import Parameter
 from bopp.result import Result
-from bopp.space import Params
+from bopp.space import Params, Space
 from bopp.study.recipes import written_recipe
 from bopp.suggest import Recipe
 from bopp.trial import Direction, Trial
-from bopp.written import UNREADABLE, written_space
+from bopp.written import UNREADABLE, read_space, written_space
 
 with extra("ray"):
     from ray.tune.result import DEFAULT_METRIC
@@ -39,6 +38,16 @@ with extra("ray"):
 
 DIRECTIONS: dict[str, Direction] = {"min": "minimize", "max": "maximize"}
 FORMAT = 1
+FUNCTIONS: dict[str, Callable[..., Foreign]] = {
+    "real": real,
+    "whole": whole,
+    "stepped": stepped,
+    "options": options,
+    "parameter": lambda row: Foreign(read_space({"": row}).parameters[""]),
+}
+
+Keys = tuple[Any, ...]
+Call = tuple[str, list[Any]]
 
 
 class BoppSearch(Searcher):
@@ -65,32 +74,31 @@ class BoppSearch(Searcher):
         seed: int = 0,
         recipe: Recipe | None = None,
     ):
-        if isinstance(metric, list | tuple) or isinstance(mode, list | tuple):
-            raise StudyError(f"BoppSearch wants one metric and one mode, got {metric!r} and {mode!r}")
+        _check_single(metric, mode)
         super().__init__(metric=metric, mode=mode)
         self._metric: str | None = metric
         self._mode: str | None = mode
         self._points = list(points_to_evaluate or ())
         self._seed = seed
         self._recipe = recipe
-        self._layout = _Layout(space) if space else None
+        self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}
         if self._layout and mode:
-            self._begin()
+            self._optimizer = self._optimizer_of(self._layout, mode)
 
     def set_search_properties(
         self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
     ) -> bool:
         """Take from the tuner what was not given before; False where the space was."""
-        if _parameters(config):
-            if self._layout:
-                return False
-            self._layout = _Layout(config)
-        self._metric = self._metric or metric
-        self._mode = self._mode or mode
-        if self._layout and not self._optimizer:
-            self._begin()
+        metric, mode = self._metric or metric, self._mode or mode
+        _check_single(metric, mode)
+        if self._layout and _domains(config):
+            return False
+        layout = self._layout or (_Layout.of(config) if _domains(config) else None)
+        if layout and not self._optimizer:
+            self._optimizer = self._optimizer_of(layout, mode)
+        self._layout, self._metric, self._mode = layout, metric, mode
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any]:
@@ -120,56 +128,55 @@ class BoppSearch(Searcher):
     def add_evaluated_point(
         self,
         parameters: Mapping[str, Any],
-        value: float,
+        value: float | None,
         error: bool = False,
         pruned: bool = False,
         intermediate_values: Sequence[float] | None = None,
     ) -> None:
-        """Take a result from elsewhere; one that failed or was pruned is a failed trial."""
+        """Take a result from elsewhere; one that failed, or has no value, is a failed trial."""
         layout, optimizer = self._begun()
-        optimizer.observe(layout.params(parameters), None if error or pruned else value)
+        optimizer.observe(layout.params(parameters), None if error else value)
 
     def save(self, checkpoint_path: str | PathLike[str]) -> None:
         """Write all that is known to a file, as JSON."""
-        _, optimizer = self._begun()
+        layout, optimizer = self._begun()
         state = {
             "format": FORMAT,
-            **self._setting(optimizer),
+            **self._setting(layout, self._metric, self._mode),
             "numbers": self._numbers,
             "result": optimizer.result.to_json(),
         }
         write_whole(Path(checkpoint_path), json.dumps(state).encode())
 
     def restore(self, checkpoint_path: str | PathLike[str]) -> None:
-        """Go on from a file that `save` wrote, with the same space, metric, mode, seed and recipe as then."""
-        _, optimizer = self._begun()
+        """Go on from a file that `save` wrote; what was set here has to be as it was there."""
         try:
             state = json.loads(Path(checkpoint_path).read_bytes())
             if state["format"] != FORMAT:
                 raise StudyError(f"wanted a state of format {FORMAT}, got {state['format']!r}")
-            for name, here in self._setting(optimizer).items():
-                if state[name] != here:
-                    raise StudyError(f"the state was saved with {name} {state[name]!r}, got {here!r}")
-            result = Result.from_json(state["result"])
-            if result.space != optimizer.space or result.direction != optimizer.direction:
-                raise StudyError(f"the state is of another search: {result.direction} {result.space}")
-            numbers = {str(name): result.trials[number].number for name, number in state["numbers"].items()}
+            layout = self._layout or _Layout.read(state["space"])
+            metric, mode = self._metric or state["metric"], self._mode or state["mode"]
+            for name, here in self._setting(layout, metric, mode).items():
+                if not alike(state[name], here):
+                    raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
+            trials = Result.from_json(state["result"]).trials
+            numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
+            optimizer = self._optimizer_of(layout, mode, trials)
         except UNREADABLE as error:
             if isinstance(error, BoppError):
                 raise
             raise StudyError(f"{checkpoint_path} is no state of a BoppSearch: {error!r}") from error
-        self._numbers = numbers
-        self._begin(result.trials)
+        self._layout, self._metric, self._mode = layout, metric, mode
+        self._optimizer, self._numbers = optimizer, numbers
 
-    def _begin(self, trials: Sequence[Trial] = ()) -> None:
-        """Begin with these trials; the points to evaluate that are among them were handed out."""
-        if self._mode not in DIRECTIONS:
-            raise StudyError(f"mode must be 'min' or 'max', got {self._mode!r}")
-        layout = cast(_Layout, self._layout)
-        optimizer = Optimizer(layout.space, DIRECTIONS[self._mode], self._seed, self._recipe, trials)
+    def _optimizer_of(self, layout: _Layout, mode: str | None, trials: Sequence[Trial] = ()) -> Optimizer:
+        """An optimizer with these trials; the points to evaluate that are among them were handed out."""
+        if mode not in DIRECTIONS:
+            raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
+        optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, self._recipe, trials)
         for point in self._points[sum(trial.origin == "queued" for trial in trials) :]:
             optimizer.enqueue(layout.params(point))
-        self._optimizer = optimizer
+        return optimizer
 
     def _begun(self) -> tuple[_Layout, Optimizer]:
         if not self._layout or not self._optimizer:
@@ -178,64 +185,121 @@ class BoppSearch(Searcher):
             )
         return self._layout, self._optimizer
 
-    def _setting(self, optimizer: Optimizer) -> dict[str, Any]:
+    def _setting(self, layout: _Layout, metric: str | None, mode: str | None) -> dict[str, Any]:
         """What has to be the same when a state is restored."""
-        recipe = written_recipe(optimizer.recipe)
-        return {"metric": self._metric, "seed": optimizer.seed, "recipe": recipe}
+        return {
+            "metric": metric,
+            "mode": mode,
+            "seed": int(self._seed),
+            "recipe": written_recipe(self._recipe or Recipe.default()),
+            "points": _jsonable(self._points),
+            "space": layout.written,
+        }
 
 
 class _Layout:
     """The way between a config of Ray, nested as it is, and params."""
 
-    def __init__(self, config: Mapping[str, Any]):
-        self._template = dict(config)
-        parameters = _parameters(config)
-        self._paths = {"/".join(map(str, path)): path for path in parameters}
+    def __init__(self, template: dict[str, Any], calls: Mapping[Keys, Call]):
+        self._template = template
+        self._keys = {_name(keys): keys for keys in calls}
+        if len(self._keys) < len(calls):
+            raise SpaceError(f"wanted names that differ, got {list(calls)}")
         self._translation = Translation(
-            {"/".join(map(str, path)): _foreign(path, domain) for path, domain in parameters.items()}
+            {name: _made(name, *calls[keys]) for name, keys in self._keys.items()}
         )
         self.space = self._translation.space
-        written_space(self.space)  # an option that cannot be saved is better refused now
+        rows = [[list(keys), name, arguments] for keys, (name, arguments) in calls.items()]
+        self.written = {"rows": _jsonable(rows), "complete": alike(_jsonable(rows), rows)}
+
+    @staticmethod
+    def of(config: Mapping[str, Any]) -> _Layout:
+        """The layout of a config with domains, in their places."""
+        return _Layout(
+            dict(config), {keys: _call(_name(keys), domain) for keys, domain in _domains(config).items()}
+        )
+
+    @staticmethod
+    def read(written: Mapping[str, Any]) -> _Layout:
+        """The layout that was written, but for the constants of its config."""
+        template: dict[str, Any] = {}
+        for keys, _, _ in written["rows"]:
+            if not written["complete"] or not all(isinstance(key, str) for key in keys):
+                raise StudyError(
+                    "the state cannot hold such a space: give it to BoppSearch or the tuner again"
+                )
+            reduce(lambda part, key: part.setdefault(key, {}), keys[:-1], template)
+        return _Layout(
+            template, {tuple(keys): (name, arguments) for keys, name, arguments in written["rows"]}
+        )
 
     def config(self, params: Params) -> dict[str, Any]:
         config = deepcopy(self._template)
         for name, value in self._translation.theirs(params).items():
-            assign_value(config, self._paths[name], value)
+            assign_value(config, self._keys[name], value)
         return config
 
     def params(self, config: Mapping[str, Any]) -> Params:
         try:
-            values = {name: reduce(getitem, path, config) for name, path in self._paths.items()}
+            values = {name: reduce(getitem, keys, config) for name, keys in self._keys.items()}
         except (LookupError, TypeError):
-            raise SpaceError(f"wanted a config with {list(self._paths)}, got {config!r}") from None
+            raise SpaceError(f"wanted a config with {list(self._keys)}, got {config!r}") from None
         return self._translation.ours(values)
 
 
-def _parameters(config: Mapping[str, Any]) -> dict[tuple[Any, ...], Any]:
-    """The domains of a config, by their path; parameters of bopp are constants to Ray."""
+def _name(keys: Keys) -> str:
+    return "/".join(map(str, keys))
+
+
+def _domains(config: Mapping[str, Any]) -> dict[Keys, Any]:
+    """The domains of a config, by the keys that lead there; parameters of bopp are constants to Ray."""
     constants, domains, grids = parse_spec_vars(dict(config))
-    ours = [(path, value) for path, value in constants if isinstance(value, Parameter)]
+    ours = [(keys, value) for keys, value in constants if isinstance(value, Parameter)]
     return dict([*ours, *domains, *grids])
 
 
-def _foreign(path: tuple[Any, ...], domain: Any) -> Foreign:
+def _call(name: str, domain: Any) -> Call:
+    """Which function, with which arguments, makes a parameter of the domain; JSON, if its options are."""
     if isinstance(domain, Parameter):
-        return Foreign(domain)
+        return "parameter", [written_space(Space({name: domain}))[name]]
     sampler = domain.get_sampler()
     step = sampler.q if isinstance(sampler, Quantized) else None
     sampler = sampler.get_sampler() if isinstance(sampler, Quantized) else sampler
     log = isinstance(sampler, LogUniform)
-    if isinstance(domain, Categorical) and not domain.is_grid():
-        return options(domain.categories)
+    if isinstance(domain, Categorical) and not domain.is_grid() and not _domains({"": domain.categories}):
+        return "options", [list(domain.categories)]
     if not isinstance(domain, Float | Integer) or not isinstance(sampler, Uniform | LogUniform):
-        name = "/".join(map(str, path))
         raise SpaceError(
             f"{name!r}: wanted choice, uniform, loguniform, randint, lograndint or one of these with q, "
             f"got {type(domain).__name__} with {type(sampler).__name__}"
         )
-    low, high = domain.lower, domain.upper
-    if isinstance(domain, Float):
-        return real(low, high, log) if step is None else stepped(low, high, float(step), 0.0, log)
-    if step is None or step == 1:
-        return whole(low, high - 1, log)  # Ray leaves out the upper end
-    return stepped(low, high, step, 0, log)
+    number = float if isinstance(domain, Float) else int
+    low, high = number(domain.lower), number(domain.upper)
+    if step is not None and (number is float or step != 1):
+        return "stepped", [low, high, number(step), number(0), log]
+    if number is float:
+        return "real", [low, high, log]
+    return "whole", [low, high - 1, log]  # Ray leaves out the upper end
+
+
+def _made(name: str, function: str, arguments: Sequence[Any]) -> Foreign:
+    """The parameter that a call makes."""
+    try:
+        return FUNCTIONS[function](*arguments)
+    except SpaceError as error:
+        raise SpaceError(f"{name!r}: {error}") from None
+
+
+def _check_single(metric: Any, mode: Any) -> None:
+    if not isinstance(metric, str | None) or not isinstance(mode, str | None):
+        raise StudyError(f"BoppSearch wants one metric and one mode, got {metric!r} and {mode!r}")
+
+
+def _jsonable(value: Any) -> Any:
+    """The value after JSON, where what JSON lacks has become a name."""
+    try:
+        return json.loads(
+            json.dumps(value, default=lambda one: getattr(one, "__qualname__", type(one).__qualname__))
+        )
+    except (TypeError, ValueError, RecursionError):
+        return type(value).__qualname__

@@ -6,9 +6,8 @@ search = BoppSearchCV(SVC(), {"C": loguniform(1e-3, 1e3)}, n_iter=30, random_sta
 from __future__ import annotations
 
 import math
-import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -20,7 +19,6 @@ from bopp.errors import RecipeError, SpaceError
 from bopp.optimizer import Optimizer
 from bopp.parameter import Parameter
 from bopp.suggest import Recipe
-from bopp.trial import Trial
 
 with extra("sklearn"):
     from joblib import effective_n_jobs
@@ -28,7 +26,7 @@ with extra("sklearn"):
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state
 
-Evaluate = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
+Evaluate = Callable[..., Mapping[str, Any]]
 
 
 class BoppSearchCV(BaseSearchCV):
@@ -95,41 +93,50 @@ class BoppSearchCV(BaseSearchCV):
         optimizer = Optimizer(translation.space, "maximize", seed, self.recipe)
         wanted = min(self.n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
+        splitter = _Once(self._checked_cv_orig)
+        results: Mapping[str, Any] | None = None
         failure: ValueError | None = None
         while (left := wanted - len(optimizer.trials)) > 0:
             trials = optimizer.ask(int(min(at_once, left)))
+            candidates = [translation.theirs(trial.params) for trial in trials]
             try:
-                results = evaluate_candidates([translation.theirs(trial.params) for trial in trials])
-            except ValueError as error:
-                if "fits failed" not in str(error):
+                results = evaluate_candidates(candidates, cv=splitter)
+                scores, failure = results[self._score(results)][-len(trials) :], None  # results pile up
+            except ValueError as error:  # every fit failed, which scikit-learn takes as the end of a search
+                if self.error_score == "raise" or "fits failed" not in str(error):
                     raise
-                failure = _failed(optimizer, trials, error)
-                continue
-            scores = results[f"mean_test_{self._metric(results)}"][-len(trials) :]  # results pile up
+                scores, failure = [self.error_score] * len(trials), error
+                warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             for trial, score in zip(trials, scores, strict=True):
-                optimizer.tell(trial, score)
-            splits = sum(re.fullmatch(r"split\d+_test_.*", key) is not None for key in results)
-            at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
+                if failure and not math.isfinite(score):
+                    optimizer.fail(trial, str(failure))
+                else:
+                    optimizer.tell(trial, score)
+            at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / len(splitter.splits)))
         self.result_ = optimizer.result
-        if failure and all(trial.state == "failed" for trial in optimizer.trials):
+        if results is None and failure:
             raise failure
 
-    def _metric(self, results: Mapping[str, Any]) -> str:
-        """The name of the score that is searched by."""
-        name = "score" if "mean_test_score" in results else self.refit
-        if f"mean_test_{name}" not in results:
+    def _score(self, results: Mapping[str, Any]) -> str:
+        """Where in the results the score is that is searched by."""
+        means = [key for key in results if key.startswith("mean_test_")]
+        if len(means) > 1 and f"mean_test_{self.refit}" not in means:
             raise RecipeError(
                 f"with several scores, refit must name the one to search by, got {self.refit!r}"
             )
-        return str(name)
+        return means[0] if len(means) == 1 else f"mean_test_{self.refit}"
 
 
-def _failed(optimizer: Optimizer, trials: Sequence[Trial], error: ValueError) -> ValueError:
-    """Take note that every fit of these trials failed, which scikit-learn takes as the end of a search."""
-    warnings.warn(str(error), FitFailedWarning, stacklevel=2)
-    for trial in trials:
-        optimizer.fail(trial, str(error))
-    return error
+class _Once:
+    """A splitter that splits once, so that all candidates are compared on the same splits."""
+
+    def __init__(self, splitter: Any):
+        self._splitter = splitter
+        self.splits: list[Any] = []
+
+    def split(self, *data: Any, **settings: Any) -> list[Any]:
+        self.splits = self.splits or list(self._splitter.split(*data, **settings))
+        return self.splits
 
 
 def _foreign(name: str, values: Any) -> Foreign:
@@ -146,5 +153,9 @@ def _foreign(name: str, values: Any) -> Foreign:
             f"{name!r}: wanted uniform, loguniform or randint of scipy.stats, a list, Float, Int or Choice, "
             f"got {values!r}"
         )
-    low, high = (bound.item() for bound in values.support())
-    return whole(low, high) if kind == "randint" else real(low, high, log=kind != "uniform")
+    low, high = values.support()
+    if not low <= high:
+        raise SpaceError(f"{name!r}: wanted a distribution with values, got {kind} from {low} to {high}")
+    if kind == "randint":
+        return whole(int(low), int(high))
+    return real(float(low), float(high), log=kind != "uniform")
