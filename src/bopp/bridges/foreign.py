@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -77,8 +78,8 @@ def stepped(low: Any, high: Any, step: Any, origin: Any, log: bool = False) -> F
 
     def place(value: Any) -> int:
         ratio = _ratio(value - origin, step)
-        if isinstance(value, bool) or abs(ratio - round(ratio)) > OFF:
-            raise SpaceError(f"wanted {origin} or whole steps of {step} from there")
+        if isinstance(value, bool) or abs(ratio - round(ratio)) > OFF or not first <= round(ratio) <= last:
+            raise SpaceError(f"wanted {low} to {high} in steps of {step} from {origin}")
         return round(ratio)
 
     return Foreign(Int(first, last, log), value, place) if first < last else options([value(first)])
@@ -98,7 +99,7 @@ def options(values: Sequence[Any]) -> Foreign:
 def _in_order(values: Sequence[Any]) -> bool:
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return False
-    return sorted(values) in (values, values[::-1])
+    return all(a < b for a, b in pairwise(values)) or all(a > b for a, b in pairwise(values))
 
 
 def _place(values: Sequence[Any], value: Any) -> int:

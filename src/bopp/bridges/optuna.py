@@ -40,7 +40,7 @@ TRIES = 3  # to find params that no other trial has; where the space is used up,
 class BoppSampler(BaseSampler):
     """Suggests what bopp would; running trials are pending points, failed and pruned ones failed points.
 
-    Parameters that not every finished trial has are drawn at random.
+    Parameters that not every complete trial has are drawn at random.
 
     Args:
         seed: the same seed and the same values give the same suggestions; None is another each time.
@@ -85,7 +85,7 @@ class BoppSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A value at random, for a parameter that not every finished trial has."""
+        """A value at random, for a parameter that not every complete trial has."""
         _check_objective(study)
         translation = Translation({param_name: _foreign(param_name, param_distribution)})
         space = translation.space
