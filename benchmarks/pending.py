@@ -20,6 +20,12 @@ from functions import FUNCTIONS, shifted
 from regret import bootstrap_interval
 from report import heading, markdown, publish
 
+NOTE = """\
+Several evaluations at the same time: in batches that are told together, or by workers that begin and end one
+by one. Each pending point is a pseudo-point. Its value is what the model expects there, but no more than at
+the incumbent ("expected", the default), without that cap ("posterior"), that of the incumbent, or a poor one
+("pessimistic"). The default was chosen on seeds 0 to 9; these are others. `make bench-pending` makes the
+table."""
 VALUES = ("expected", "posterior", "incumbent", "pessimistic")
 WAYS = {"batches of 4": (4, True), "2 workers": (2, False), "4 workers": (4, False), "8 workers": (8, False)}
 
@@ -117,7 +123,7 @@ def main() -> None:
         regrets = dict(zip(runs, pool.map(log_regret, runs, chunksize=4), strict=True))
     scope = f"{len(FUNCTIONS)} functions x {options.seeds} seeds, {options.budget} evaluations"
     title = f"# The value of a pending point: {scope}"
-    publish([title, heading(), table(regrets, options.values)], options.out)
+    publish([title, heading(), NOTE, table(regrets, options.values)], options.out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Statistical claims on paired seeds: mean differences of log10 regret, negative where the first wins."""
 
+from collections import deque
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,22 +16,26 @@ pytestmark = pytest.mark.slow
 PROBLEMS = [FUNCTIONS["branin"], FUNCTIONS["hartmann6"]]
 
 
-def regret(recipe: Recipe, problem: Function, seed: int, batch: int = 1, crash: bool = False) -> float:
+def regret(
+    recipe: Recipe, problem: Function, seed: int, batch: int = 1, workers: int = 1, crash: bool = False
+) -> float:
     """log10 of the regret of the best of forty values; with `crash`, a part of the cube fails."""
     names = [f"x{i}" for i in range(problem.dimension)]
     optimizer = Optimizer(dict.fromkeys(names, Float(0, 1)), seed=seed, recipe=recipe)
+    pending = deque(optimizer.ask(workers - 1)) if workers > 1 else deque()
     for _ in range(40 // batch):
-        for trial in optimizer.ask(batch):
+        pending.extend(optimizer.ask(batch))
+        for trial in [pending.popleft() for _ in range(batch)]:
             u = np.array(list(trial.params.values()))
             failed = crash and u[0] > 0.6
             optimizer.tell(trial, None if failed else problem.evaluate(u))
     return float(np.log10(max((optimizer.best.value or 0.0) - problem.optimum, 1e-12)))
 
 
-def difference(first: Recipe, second: Recipe, seeds: int = 8, batch: int = 1, crash: bool = False) -> float:
+def difference(first: Recipe, second: Recipe, seeds: int = 8, **way: Any) -> float:
     """The mean paired difference in dex."""
     pairs = [
-        regret(first, problem, seed, batch, crash) - regret(second, problem, seed, batch, crash)
+        regret(first, problem, seed, **way) - regret(second, problem, seed, **way)
         for problem in PROBLEMS
         for seed in range(seeds)
     ]
@@ -45,6 +51,11 @@ def test_the_default_beats_random_points_by_a_factor_of_thirty() -> None:
 
 def test_pending_points_in_batches_of_four_are_worth_a_factor_of_two() -> None:
     assert difference(replace(BLIND, pseudo=Pending()), BLIND, batch=4) < -0.3
+
+
+def test_with_four_workers_pending_points_have_a_better_value_than_that_of_the_incumbent() -> None:
+    incumbent = replace(BLIND, pseudo=Pending("incumbent"))
+    assert difference(replace(BLIND, pseudo=Pending()), incumbent, workers=4) < -0.3
 
 
 def test_failed_points_are_worth_a_factor_of_two() -> None:

@@ -357,7 +357,7 @@ def test_the_same_random_state_gives_the_same_search_and_another_one_another() -
 
 def test_without_a_random_state_every_search_is_another() -> None:
     found = search(random_state=None)
-    assert not set(values(found.fit(X, y))) & set(values(found.fit(X, y)))
+    assert values(found.fit(X, y))[:5] != values(found.fit(X, y))[:5]
 
 
 def test_a_generator_as_random_state_gives_what_its_next_number_gives() -> None:

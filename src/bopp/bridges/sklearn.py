@@ -93,7 +93,7 @@ class BoppSearchCV(BaseSearchCV):
         optimizer = Optimizer(translation.space, "maximize", seed, self.recipe)
         wanted = min(self.n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
-        splitter = _Once(self._checked_cv_orig)
+        splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # else it splits alike anyway
         results: Mapping[str, Any] | None = None
         failure: ValueError | None = None
         while (left := wanted - len(optimizer.trials)) > 0:
@@ -101,7 +101,10 @@ class BoppSearchCV(BaseSearchCV):
             candidates = [translation.theirs(trial.params) for trial in trials]
             try:
                 results = evaluate_candidates(candidates, cv=splitter)
-                scores, failure = results[self._score(results)][-len(trials) :], None  # results pile up
+                mean = self._mean_score(results)
+                scores, failure = results[mean][-len(trials) :], None  # results pile up
+                splits = sum(f"split{number}_{mean[5:]}" in results for number in range(len(results)))
+                at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
             except ValueError as error:  # every fit failed, which scikit-learn takes as the end of a search
                 if self.error_score == "raise" or "fits failed" not in str(error):
                     raise
@@ -112,13 +115,12 @@ class BoppSearchCV(BaseSearchCV):
                     optimizer.fail(trial, str(failure))
                 else:
                     optimizer.tell(trial, score)
-            at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / len(splitter.splits)))
         self.result_ = optimizer.result
         if results is None and failure:
             raise failure
 
-    def _score(self, results: Mapping[str, Any]) -> str:
-        """Where in the results the score is that is searched by."""
+    def _mean_score(self, results: Mapping[str, Any]) -> str:
+        """Where in the results the score is that is searched by: mean_test_, and its name."""
         means = [key for key in results if key.startswith("mean_test_")]
         if len(means) > 1 and f"mean_test_{self.refit}" not in means:
             raise RecipeError(
@@ -132,11 +134,11 @@ class _Once:
 
     def __init__(self, splitter: Any):
         self._splitter = splitter
-        self.splits: list[Any] = []
+        self._splits: list[Any] = []
 
     def split(self, *data: Any, **settings: Any) -> list[Any]:
-        self.splits = self.splits or list(self._splitter.split(*data, **settings))
-        return self.splits
+        self._splits = self._splits or list(self._splitter.split(*data, **settings))
+        return self._splits
 
 
 def _foreign(name: str, values: Any) -> Foreign:
