@@ -93,31 +93,41 @@ class BoppSearchCV(BaseSearchCV):
         optimizer = Optimizer(translation.space, "maximize", seed, self.recipe)
         wanted = min(self.n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
-        splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # else it splits alike anyway
-        results: Mapping[str, Any] | None = None
-        failure: ValueError | None = None
+        splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # others split alike each time
+        worked = False
         while (left := wanted - len(optimizer.trials)) > 0:
             trials = optimizer.ask(int(min(at_once, left)))
             candidates = [translation.theirs(trial.params) for trial in trials]
-            try:
-                results = evaluate_candidates(candidates, cv=splitter)
-                mean = self._mean_score(results)
-                scores, failure = results[mean][-len(trials) :], None  # results pile up
+            results, failure = self._evaluated(evaluate_candidates, candidates, splitter)
+            scores = [self.error_score] * len(trials)
+            if results is not None:
+                mean, worked = self._mean_score(results), True
+                scores = results[mean][-len(trials) :]  # results pile up
                 splits = sum(f"split{number}_{mean[5:]}" in results for number in range(len(results)))
                 at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
-            except ValueError as error:  # every fit failed, which scikit-learn takes as the end of a search
-                if self.error_score == "raise" or "fits failed" not in str(error):
-                    raise
-                scores, failure = [self.error_score] * len(trials), error
-                warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             for trial, score in zip(trials, scores, strict=True):
                 if failure and not math.isfinite(score):
                     optimizer.fail(trial, str(failure))
                 else:
                     optimizer.tell(trial, score)
         self.result_ = optimizer.result
-        if results is None and failure:
+        if failure and not worked:
             raise failure
+
+    def _evaluated(
+        self, evaluate_candidates: Evaluate, candidates: list[dict[str, Any]], splitter: _Once | None
+    ) -> tuple[Mapping[str, Any] | None, ValueError | None]:
+        """The results of all candidates so far; or, where each fit of these failed, the error that says so.
+
+        scikit-learn would end the search with that error.
+        """
+        try:
+            return evaluate_candidates(candidates, cv=splitter), None
+        except ValueError as error:
+            if self.error_score == "raise" or "fits failed" not in str(error):
+                raise
+            warnings.warn(str(error), FitFailedWarning, stacklevel=2)
+            return None, error
 
     def _mean_score(self, results: Mapping[str, Any]) -> str:
         """Where in the results the score is that is searched by: mean_test_, and its name."""
