@@ -627,17 +627,35 @@ def test_bounds_without_any_observation_are_refused() -> None:
         PENDING[:, :1],
         PENDING[None],
         PENDING * math.nan,
+    ],
+    ids=["one row", "one column", "batch", "nan"],
+)
+def test_what_are_no_points_of_the_search_is_refused(name: str, wrong: Tensor) -> None:
+    with pytest.raises(RecipeError, match=rf"^{name}: wanted finite points of shape \(m, 2\), got tensor"):
+        condition_on_pseudo_points(model_of("normalised"), none, BOUNDS, **{name: wrong})
+
+
+@pytest.mark.parametrize("name", ["pending", "failed"])
+@pytest.mark.parametrize(
+    "more",
+    [
         torch.cat([PENDING, BOUNDS[1:] + 0.1]),
         torch.cat([BOUNDS[:1] - 0.1, PENDING]),
-        torch.empty(0),
+        numbers(PENDING),
+        PENDING.tolist(),
     ],
-    ids=["one row", "one column", "batch", "nan", "one above", "one below", "no shape"],
+    ids=["one above", "one below", "an array", "a list"],
 )
-def test_points_that_are_none_of_the_search_are_refused(name: str, wrong: Tensor) -> None:
-    with pytest.raises(
-        RecipeError, match=rf"^{name}: wanted points \(m, 2\) inside of the bounds, got tensor"
-    ):
-        condition_on_pseudo_points(model_of("normalised"), none, BOUNDS, **{name: wrong})
+def test_points_outside_of_the_bounds_are_left_out(name: str, more: Any) -> None:
+    seen = [seen_by_policy(model_of("normalised"), BOUNDS, **{name: given}) for given in (PENDING, more)]
+    first, second = (getattr(known, name) for known in seen)
+    np.testing.assert_array_equal(second, first)
+    assert len(first) == len(PENDING)
+
+
+def test_no_points_at_all_may_have_no_shape() -> None:
+    known = seen_by_policy(model_of("normalised"), BOUNDS, pending=torch.empty(0), failed=[])
+    assert known.pending.shape == known.failed.shape == (0, 2)
 
 
 @pytest.mark.parametrize(

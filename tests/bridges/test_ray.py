@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -1386,11 +1387,36 @@ def test_a_search_without_a_space_takes_it_from_the_state(count: int, tmp_path: 
     search.save(tmp_path / "state")
     again = BoppSearch()
     again.restore(tmp_path / "state")
-    config = search.suggest("next")
-    constants = [name for name in config if name not in again.suggest("next")]
-    assert again.suggest("next") == {name: config[name] for name in config if name not in constants}
+    assert again.suggest("next") == search.suggest("next")
     again.on_trial_complete("next", {"loss": 1.0})
     assert known(again)[-1].value == 1.0
+
+
+def test_after_a_restore_without_a_space_the_tuner_may_give_the_same_again(tmp_path: Path) -> None:
+    search = after(6, searching())
+    search.save(tmp_path / "state")
+    again = BoppSearch()
+    again.restore(tmp_path / "state")
+    other = {**SPACE, "rate": tune.loguniform(1e-3, 1)}
+    assert not again.set_search_properties("loss", "min", other)
+    assert again.set_search_properties("loss", "min", {**SPACE, "epochs": 10})
+    assert again.suggest("next") == {**search.suggest("next"), "epochs": 10}
+
+
+@pytest.mark.parametrize(
+    ("saved", "other"),
+    [
+        ([{(1, 2): 3}, {}], [{(1, 2): 4}, {}]),
+        ([partial(max, 1), partial(max, 2)], [partial(max, 2), partial(max, 1)]),
+        ([print, len], [len, print]),
+    ],
+)
+def test_options_that_json_lacks_are_told_apart(saved: Any, other: Any, tmp_path: Path) -> None:
+    search = searching({"x": tune.choice(saved)})
+    search.suggest("first")
+    search.save(tmp_path / "state")
+    with pytest.raises(StudyError, match="saved with space"):
+        searching({"x": tune.choice(other)}).restore(tmp_path / "state")
 
 
 @pytest.mark.parametrize("space", [{"x": tune.choice([print, len])}, {"x": [tune.uniform(0, 1)]}])
@@ -1398,7 +1424,7 @@ def test_a_space_that_a_state_cannot_hold_has_to_be_given_again(space: Any, tmp_
     search = searching(space)
     search.suggest("first")
     search.save(tmp_path / "state")
-    with pytest.raises(StudyError, match="give it to BoppSearch or the tuner again"):
+    with pytest.raises(StudyError, match="give it again, here or as param_space"):
         BoppSearch().restore(tmp_path / "state")
     again = searching(space)
     again.restore(tmp_path / "state")

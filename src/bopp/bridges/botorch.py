@@ -47,7 +47,9 @@ def condition_on_pseudo_points(
 ) -> Any:
     """The model after seeing the points of the policy too.
 
-    The policy sees the observations inside the bounds, in the unit of the model: after its outcome transform.
+    The policy sees what lies inside the bounds, in the unit of the model, after its outcome transform, and
+    takes larger values as better. Each model of a list gets values of its own; where one is a constraint, for
+    which less is better, condition the others and make the list of them yourself.
 
     Args:
         model: a fitted SingleTaskGP of one output, or a ModelListGP of such.
@@ -87,14 +89,15 @@ class _Cube:
         return self.lower + (self.upper - self.lower) * self.lower.new_tensor(np.array(U))
 
     def points(self, name: str, X: Tensor | None) -> Array:
-        """The points that were given under this name, if they are points of the search."""
+        """Those of the points that were given under this name that lie between the bounds."""
         size = len(self.lower)
-        if X is None:
+        if X is None or len(X) == 0:
             return np.empty((0, size))
-        U = self.inside(X.to(self.lower)) if X.ndim == 2 and X.shape[1] == size else None
-        if U is None or not _lie_inside(U).all():
-            raise RecipeError(f"{name}: wanted points (m, {size}) inside of the bounds, got {X!r}")
-        return np.clip(U, 0.0, 1.0)
+        given = torch.as_tensor(X).to(self.lower)
+        if given.ndim != 2 or given.shape[1] != size or not given.isfinite().all():
+            raise RecipeError(f"{name}: wanted finite points of shape (m, {size}), got {X!r}")
+        U = self.inside(given)
+        return np.clip(U[_lie_inside(U)], 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

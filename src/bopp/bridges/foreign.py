@@ -120,7 +120,10 @@ def alike(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and alike(a.tolist(), b.tolist())
-    return bool(a == b or (a != a and b != b))
+    try:
+        return bool(a == b or (a != a and b != b))
+    except (TypeError, ValueError):  # tables, and others whose equality is no yes or no
+        return False
 
 
 def _whole_steps(width: Any, step: Any) -> int:

@@ -9,6 +9,7 @@ The state that `save` writes is JSON.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import reduce
@@ -16,6 +17,8 @@ from operator import getitem
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
@@ -28,7 +31,7 @@ from bopp.space import Params, Space
 from bopp.study.recipes import written_recipe
 from bopp.suggest import Recipe
 from bopp.trial import Direction, Trial
-from bopp.written import UNREADABLE, read_space, written_space
+from bopp.written import UNREADABLE, is_plain, read_space, written_space
 
 with extra("ray"):
     from ray.tune.result import DEFAULT_METRIC
@@ -84,6 +87,7 @@ class BoppSearch(Searcher):
         self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}
+        self._restored = False
         if self._layout and mode:
             self._optimizer = self._optimizer_of(self._layout, mode)
 
@@ -93,9 +97,10 @@ class BoppSearch(Searcher):
         """Take from the tuner what was not given before; False where the space was."""
         metric, mode = self._metric or metric, self._mode or mode
         _check_single(metric, mode)
-        if self._layout and _domains(config):
+        given = _Layout.of(config) if _domains(config) else None
+        if given and self._layout and not (self._restored and alike(given.written, self._layout.written)):
             return False
-        layout = self._layout or (_Layout.of(config) if _domains(config) else None)
+        layout = given or self._layout
         if layout and not self._optimizer:
             self._optimizer = self._optimizer_of(layout, mode)
         self._layout, self._metric, self._mode = layout, metric, mode
@@ -143,6 +148,7 @@ class BoppSearch(Searcher):
         state = {
             "format": FORMAT,
             **self._setting(layout, self._metric, self._mode),
+            "constants": layout.constants,
             "numbers": self._numbers,
             "result": optimizer.result.to_json(),
         }
@@ -154,7 +160,7 @@ class BoppSearch(Searcher):
             state = json.loads(Path(checkpoint_path).read_bytes())
             if state["format"] != FORMAT:
                 raise StudyError(f"wanted a state of format {FORMAT}, got {state['format']!r}")
-            layout = self._layout or _Layout.read(state["space"])
+            layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
             for name, here in self._setting(layout, metric, mode).items():
                 if not alike(state[name], here):
@@ -166,6 +172,7 @@ class BoppSearch(Searcher):
             if isinstance(error, BoppError):
                 raise
             raise StudyError(f"{checkpoint_path} is no state of a BoppSearch: {error!r}") from error
+        self._restored = self._restored or self._layout is None
         self._layout, self._metric, self._mode = layout, metric, mode
         self._optimizer, self._numbers = optimizer, numbers
 
@@ -211,6 +218,7 @@ class _Layout:
         self.space = self._translation.space
         rows = [[list(keys), name, arguments] for keys, (name, arguments) in calls.items()]
         self.written = {"rows": _jsonable(rows), "complete": alike(_jsonable(rows), rows)}
+        self.constants = _constants(template)
 
     @staticmethod
     def of(config: Mapping[str, Any]) -> _Layout:
@@ -220,18 +228,14 @@ class _Layout:
         )
 
     @staticmethod
-    def read(written: Mapping[str, Any]) -> _Layout:
-        """The layout that was written, but for the constants of its config."""
-        template: dict[str, Any] = {}
-        for keys, _, _ in written["rows"]:
-            if not written["complete"] or not all(isinstance(key, str) for key in keys):
-                raise StudyError(
-                    "the state cannot hold such a space: give it to BoppSearch or the tuner again"
-                )
+    def read(written: Mapping[str, Any], constants: Mapping[str, Any]) -> _Layout:
+        """The layout that was written, if all of it was, with the constants of its config."""
+        rows, template = written["rows"], dict(constants)
+        if not written["complete"] or not all(type(key) is str for keys, _, _ in rows for key in keys):
+            raise StudyError("the state cannot hold such a space: give it again, here or as param_space")
+        for keys, _, _ in rows:
             reduce(lambda part, key: part.setdefault(key, {}), keys[:-1], template)
-        return _Layout(
-            template, {tuple(keys): (name, arguments) for keys, name, arguments in written["rows"]}
-        )
+        return _Layout(template, {tuple(keys): (name, arguments) for keys, name, arguments in rows})
 
     def config(self, params: Params) -> dict[str, Any]:
         config = deepcopy(self._template)
@@ -267,7 +271,8 @@ def _call(name: str, domain: Any) -> Call:
     sampler = sampler.get_sampler() if isinstance(sampler, Quantized) else sampler
     log = isinstance(sampler, LogUniform)
     if isinstance(domain, Categorical) and not domain.is_grid() and not _domains({"": domain.categories}):
-        return "options", [list(domain.categories)]
+        plain = [one.item() if isinstance(one, np.generic) else one for one in domain.categories]
+        return "options", [plain]
     if not isinstance(domain, Float | Integer) or not isinstance(sampler, Uniform | LogUniform):
         raise SpaceError(
             f"{name!r}: wanted choice, uniform, loguniform, randint, lograndint or one of these with q, "
@@ -296,10 +301,17 @@ def _check_single(metric: Any, mode: Any) -> None:
 
 
 def _jsonable(value: Any) -> Any:
-    """The value after JSON, where what JSON lacks has become a name."""
-    try:
-        return json.loads(
-            json.dumps(value, default=lambda one: getattr(one, "__qualname__", type(one).__qualname__))
-        )
-    except (TypeError, ValueError, RecursionError):
-        return type(value).__qualname__
+    """The value as JSON has it; what JSON lacks has become a text, the same in every process."""
+    if isinstance(value, list):
+        return [_jsonable(part) for part in value]
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {key: _jsonable(part) for key, part in value.items()}
+    if is_plain(value) or type(value) is float:
+        return value
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _constants(config: Mapping[Any, Any]) -> dict[str, Any]:
+    """What is in a config beside its domains, as far as JSON can hold it."""
+    parts = {key: _constants(part) if isinstance(part, dict) else part for key, part in config.items()}
+    return {key: part for key, part in parts.items() if type(key) is str and alike(_jsonable(part), part)}
