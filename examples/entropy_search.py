@@ -1,5 +1,7 @@
 """Entropy search and FITBO, which BoTorch lacks, beside what it has, with and without a pending point.
 
+It wants the botorch extra: pip install '.[botorch]'.
+
 Larger is better; x* is the place of the maximum and eta its value, D are the data, H is entropy.
 """
 
