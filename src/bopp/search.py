@@ -26,6 +26,9 @@ LONGEST_STEP = 0.3
 FAIR_START = 5  # steps before an ascent may be given up
 ANCHORS = 5  # best observed points that are searched around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
+ROUNDING = (
+    1e-8  # scores closer than this part of their size are equal: which is larger depends on the processor
+)
 
 
 class Score(Protocol):
@@ -63,23 +66,23 @@ class Gradients:
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
             U = space.grid
-            return best_fresh(U, score.values(U), space, history.X, rng)
+            return best_fresh(U[ranked(score.values(U))], space, history.X, rng)
         mixed = bool(space.discrete.any())
         count = 2 * self.candidates if mixed else self.candidates
         U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
         values = score.values(U)
-        wide, local = np.argsort(-values[:count]), count + np.argsort(-values[count:])
+        wide, local = ranked(values[:count]), count + ranked(values[count:])
         half = self.starts // 2
         starts = U[np.concatenate([wide[: self.starts - half], local[:half]])]
         tops, top_values = ascend(score, starts, ~space.unordered, self.steps, race=not mixed)
         if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
-        everything = np.vstack([tops, U]), np.concatenate([top_values, values])
-        return best_fresh(*everything, space, history.X, rng)
+        order = ranked(np.concatenate([top_values, values]))
+        return best_fresh(np.vstack([tops, U])[order], space, history.X, rng)
 
     def _near(self, history: History, rng: np.random.Generator) -> Array:
         """Points around the best observed ones, at distances of every order: narrow peaks are there."""
-        best = history.data.X[np.argsort(-history.data.y)[:ANCHORS]]
+        best = history.data.X[np.argsort(-history.data.y, kind="stable")[:ANCHORS]]
         anchors = best[rng.integers(len(best), size=self.local)]
         distance = 10.0 ** rng.uniform(-4.0, -0.5, (self.local, 1))
         return np.clip(anchors + distance * rng.standard_normal(anchors.shape), 0.0, 1.0)
@@ -107,7 +110,10 @@ class Direct:
         bounds = [(0.0, 1.0)] * space.dimension
         most = self.evaluations  # of iterations too: none is without one, and SciPy reserves memory for each
         direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
-        return best_fresh(np.array(tried), np.array(values), space, history.X, rng)
+        order = np.argsort(
+            -np.array(values), kind="stable"
+        )  # to the last bit, as SciPy's DIRECT compares too
+        return best_fresh(np.array(tried)[order], space, history.X, rng)
 
 
 def ascend(
@@ -122,7 +128,7 @@ def ascend(
     U = U.copy()
     value, slope = score.gradient(U)
     unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
-    value, slope = value / unit, slope / unit[:, None]
+    slope = slope / unit[:, None]
     H = np.broadcast_to(0.2 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
     length = np.ones(len(U))
     for step in range(steps):
@@ -133,20 +139,20 @@ def ascend(
         target = np.clip(U + length[:, None] * way, 0.0, 1.0)
         going = np.abs(target - U).max(axis=1, initial=0.0) > ARRIVED
         if race and step >= FAIR_START:
-            promise = np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
-            going &= unit * (value + promise) >= (unit * value).max()
+            promise = unit * np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
+            going &= value + promise >= value.max()
         if not going.any():
             break
         rows = np.flatnonzero(going)
         new_value, new_slope = score.gradient(target[rows])
-        new_value, new_slope = new_value / unit[rows], new_slope / unit[rows, None]
+        new_slope = new_slope / unit[rows, None]
         s, y = target[rows] - U[rows], slope[rows] - new_slope
-        better = new_value > value[rows] + 1e-4 * np.einsum("mi,mi->m", pull[rows], s)
+        better = new_value > value[rows] + 1e-4 * unit[rows] * np.einsum("mi,mi->m", pull[rows], s)
         length[rows] = np.where(better, 1.0, 0.3 * length[rows])
         rows = rows[better]
         H[rows] = _bfgs(H[rows], s[better], y[better], first=step == 0)
         U[rows], value[rows], slope[rows] = target[rows], new_value[better], new_slope[better]
-    return U, value * unit
+    return U, value
 
 
 def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
@@ -176,8 +182,8 @@ def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 1
         changed = False
         for i in np.unique(owner):
             mine = np.flatnonzero(owner == i)
-            best = mine[np.argmax(values[mine])]
-            if values[best] > value[i]:
+            best = mine[ranked(values[mine])[0]]
+            if values[best] > value[i] + ROUNDING * abs(value[i]):
                 U[i], value[i], changed = everywhere[best], values[best], True
         if not changed:
             break
@@ -186,10 +192,9 @@ def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 1
     return U, value
 
 
-def best_fresh(U: Array, values: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
-    """The best of the points that no trial has had; where all were had, another one while there is one."""
-    order = np.argsort(-values, kind="stable")
-    for u in U[order]:
+def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
+    """The first of the points, best first, that no trial has had; else any other one while there is one."""
+    for u in U:
         if (fresh := _fresh(u, space, taken)) is not None:
             return fresh
     scarce = space.size < ENUMERABLE + 2 * len(taken)
@@ -197,7 +202,19 @@ def best_fresh(U: Array, values: Array, space: Space, taken: Array, rng: np.rand
     for u in rng.permutation(spare):
         if (fresh := _fresh(u, space, taken)) is not None:
             return fresh
-    return np.asarray(U[order[0]])
+    return np.asarray(U[0])
+
+
+def ranked(values: Array) -> npt.NDArray[np.intp]:
+    """The places of the values, largest first; of those that are equal but for rounding, the first first."""
+    order = np.argsort(-values, kind="stable")
+    falling = values[order]
+    size = np.abs(falling)
+    with np.errstate(invalid="ignore"):  # inf - inf: those are in order
+        equal = falling[:-1] - falling[1:] <= ROUNDING * np.minimum(size[:-1], size[1:])
+    group = np.zeros(len(values), dtype=np.intp)
+    group[1:] = np.cumsum(~equal)
+    return np.asarray(order[np.lexsort((order, group))])
 
 
 def _fresh(u: Array, space: Space, taken: Array) -> Array | None:

@@ -92,7 +92,7 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
     pseudo_rng, search_rng = (np.random.default_rng([*key, part]) for part in (1, 2))
     if len(history) < recipe.initial.size or len(history.data) == 0:
         first = space.snap(recipe.initial(space.dimension, *key)[None, :])
-        return best_fresh(first, np.zeros(1), space, history.X, search_rng)
+        return best_fresh(first, space, history.X, search_rng)
 
     t = max(1, len(history) + 1 - int(recipe.initial.size))
     scale, posteriors = believe(history, recipe, key)  # line 7: the model of the real data
