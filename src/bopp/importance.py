@@ -15,11 +15,13 @@ from bopp.gp import Posterior
 from bopp.result import Result
 from bopp.space import Space
 from bopp.suggest import Recipe, believe
+from bopp.threads import one_thread
 
 POINTS = 1024  # N, a power of two as Sobol sequences want
 FLAT = 1e-6  # a mean whose sd is below this part of the sd of the data is constant but for rounding
 
 
+@one_thread()
 def importance(result: Result) -> dict[str, float]:
     """The part of the variation of the default model's mean that a parameter takes part in, from 0 to 1.
 

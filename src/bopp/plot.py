@@ -15,6 +15,7 @@ from bopp.importance import importance
 from bopp.parameter import Choice
 from bopp.result import Result
 from bopp.suggest import Recipe, believe
+from bopp.threads import one_thread
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def convergence(result: Result, path: str | PathLike[str] | None = None) -> Figu
     return saved(figure, path)
 
 
+@one_thread()
 def slices(
     result: Result, names: Sequence[str] | None = None, path: str | PathLike[str] | None = None
 ) -> Figure:

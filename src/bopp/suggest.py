@@ -23,6 +23,7 @@ from bopp.outcome import Outcome, Scale
 from bopp.pseudo import Policy
 from bopp.search import Direct, Gradients, Search, best_fresh
 from bopp.space import Space
+from bopp.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class Recipe:
         )
 
 
+@one_thread()
 def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
     """The next point of the cube to evaluate: Algorithm 2 of the paper, from a told value to the next x_t.
 
@@ -106,6 +108,7 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
     return recipe.search(promise, space, history, search_rng)  # line 5: argmax; pseudo-points end here
 
 
+@one_thread()
 def believe(history: History, recipe: Recipe, key: tuple[int, int]) -> tuple[Scale, list[Posterior]]:
     """The models of the real data, fitted and conditioned on nothing else, and the scale of their values."""
     scale = recipe.outcome(history.data.y)
