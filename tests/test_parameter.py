@@ -1,5 +1,5 @@
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -271,28 +271,70 @@ def test_unordered_options_are_equally_far_apart_and_ordered_ones_in_a_row() -> 
     ]
 
 
-SNAPPING: Sequence[Float | Int | Choice] = (
-    Float(0, 1),
-    Float(1e-6, 1, log=True),
-    Int(-3, 7),
-    Int(0, 10**6),
-    Int(0, 2**50 - 1),
-    Int(1, 1000, log=True),
-    Int(7, 2**31, log=True),
-    Choice([1]),
-    Choice([1, 2]),
-    Choice(["a", "b", "c"]),
-    Choice(["a", "b", "c"], ordered=True),
-)
+def ranges(low: int, high: int, log: bool) -> st.SearchStrategy[Parameter]:
+    pairs = st.lists(st.integers(low, high), min_size=2, max_size=2, unique=True).map(sorted)
+    return pairs.map(lambda pair: Int(pair[0], pair[1], log))
 
 
-@pytest.mark.parametrize("parameter", SNAPPING, ids=repr)
-def test_snap_is_encode_of_decode_and_does_nothing_twice(parameter: Float | Int | Choice) -> None:
-    U = np.vstack([np.random.default_rng(0).random((500, parameter.width)), np.zeros((1, parameter.width))])
-    snapped = parameter.snap(U)
-    encoded = [parameter.encode(parameter.decode(u)) for u in U.tolist()]
-    np.testing.assert_allclose(snapped, encoded, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(parameter.snap(snapped), snapped)
+def choices(ordered: bool) -> st.SearchStrategy[Parameter]:
+    return st.integers(1, 9).map(lambda count: Choice(range(count), ordered=ordered))
+
+
+KINDS = {
+    "Int": ranges(-50, 50, log=False),
+    "long Int": ranges(0, 2**50 - 1, log=False),
+    "Int beyond floats": ranges(-(10**300), 10**300, log=False),
+    "log Int": ranges(1, 100, log=True),
+    "long log Int": ranges(1, 2**40 - 1, log=True),
+    "log Int far out": ranges(10**9, 10**9 + 1000, log=True),
+    "log Int beyond floats": ranges(1, 10**300, log=True),
+    "Choice": choices(ordered=False),
+    "ordered Choice": choices(ordered=True),
+}
+
+
+def columns(parameter: Parameter, seed: int) -> list[list[float]]:
+    """70 rows of the cube: of values, between two values, a bit beside both, and anywhere."""
+    rng = np.random.default_rng(seed)
+    rows: list[list[float]] = rng.random((70, parameter.width)).tolist()
+    for i in range(0, 60, 6):
+        here = parameter.encode(parameter.decode(rows[i]))
+        there = parameter.encode(
+            next(iter(parameter.near(parameter.decode(rows[i]))), parameter.decode(rows[i]))
+        )
+        between = [(a + b) / 2 for a, b in zip(here, there, strict=True)]
+        rows[i : i + 2] = [here, between]
+        rows[i + 2 : i + 4] = [[math.nextafter(u, end) for u in here] for end in (0.0, 1.0)]
+        rows[i + 4 : i + 6] = [[math.nextafter(u, end) for u in between] for end in (0.0, 1.0)]
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@seeded
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_a_point_of_a_grid_has_one_representation(kind: str, data: st.DataObject, seed: int) -> None:
+    """Bit for bit: alone, and anywhere in an array of any length up to 70."""
+    parameter = data.draw(KINDS[kind])
+    U = columns(parameter, seed)
+    points = [parameter.encode(parameter.decode(u)) for u in U]
+    assert [parameter.encode(parameter.decode(u)) for u in points] == points
+    if parameter.gridded:
+        for length in range(1, len(U) + 1):
+            for rows in (slice(length), slice(len(U) - length, None)):
+                snapped = parameter.snap(np.array(U[rows]))
+                assert snapped.tolist() == points[rows]
+                assert parameter.snap(snapped).tolist() == points[rows]
+
+
+def test_no_rows_are_snapped_to_no_rows() -> None:
+    for parameter in (Float(0, 1), Int(0, 9), Int(1, 9, log=True), Choice(["a", "b", "c"])):
+        assert parameter.snap(np.empty((0, parameter.width))).shape == (0, parameter.width)
+
+
+@pytest.mark.parametrize("parameter", [Float(0, 1), Float(1e-6, 1, log=True), Int(0, 2**70)], ids=repr)
+def test_what_has_no_grid_is_not_snapped(parameter: Parameter) -> None:
+    U = np.random.default_rng(0).random((50, parameter.width))
+    np.testing.assert_array_equal(parameter.snap(U), U)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.parameter import Choice, Float, Int
-from bopp.search import ARRIVED, Direct, Gradients, Score, Search, ascend
+from bopp.search import ARRIVED, Direct, Gradients, Score, Search, ascend, ranked
 from bopp.space import Space
 from toys import slope
 
@@ -395,3 +395,63 @@ def test_a_setting_out_of_range_is_named(search: Any, name: str, value: int) -> 
     with pytest.raises(RecipeError, match=name) as caught:
         search(**{name: value})
     assert repr(value) in str(caught.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Trembling:
+    """A score whose last digits depend on what is computed with it, as on another processor."""
+
+    score: Score
+    seed: int
+    size: float = 1e-10
+
+    def _tremble(self, values: Array) -> Array:
+        return values * (1.0 + self.size * np.random.default_rng(self.seed).standard_normal(len(values)))
+
+    def values(self, U: Array) -> Array:
+        return self._tremble(self.score.values(U))
+
+    def gradient(self, U: Array) -> tuple[Array, Array]:
+        values, slopes = self.score.gradient(U)
+        return self._tremble(values), slopes
+
+
+TWINS = Bumps(
+    np.array([[0.25, 0.5], [0.75, 0.5]]), np.array([1.0, 1.0])
+)  # each the mirror image of the other
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Space({"a": Int(0, 20), "b": Int(0, 20)}),
+        Space({"a": Int(0, 200), "b": Int(0, 200)}),
+        Space({"a": Int(0, 200), "b": Float(0, 1)}),
+        Space({"a": Choice([i / 200 for i in range(201)], ordered=True), "b": Int(1, 1000, log=True)}),
+    ],
+    ids=["tried one by one", "climbed", "mixed", "choices"],
+)
+def test_rounding_does_not_decide_between_points_that_are_equal(space: Space) -> None:
+    nothing = np.empty((0, 2))
+    history = History(Data([[0.5, 0.5], [0.1, 0.9]], [0.0, 1.0]), nothing, nothing)
+    found = [
+        Gradients()(Trembling(TWINS, seed), space, history, np.random.default_rng(0)) for seed in range(12)
+    ]
+    assert TWINS.values(found[0][None, :])[0] > 0.99
+    for u in found:
+        np.testing.assert_allclose(u, found[0], rtol=0, atol=1e-3)
+        np.testing.assert_array_equal(u[space.discrete], found[0][space.discrete])
+
+
+def test_ranks_go_by_value_and_among_equals_by_place() -> None:
+    one, two = 1.0 + 1e-12, 2.0 + 1e-12
+    assert ranked(np.array([1.0, 2.0, one, two, -3.0, 2.0])).tolist() == [1, 3, 5, 0, 2, 4]
+    assert ranked(np.array([1e-200, 2e-200, 2e-200 * one])).tolist() == [1, 2, 0]
+    assert ranked(np.array([-1e200, -1e200 * one, -2e200])).tolist() == [0, 1, 2]
+    assert ranked(np.array([0.0, 1e-300, -1e-300, -0.0])).tolist() == [1, 0, 3, 2]
+
+
+def test_ranks_of_what_is_not_finite() -> None:
+    values = np.array([np.nan, -np.inf, 0.0, np.inf, 1.0, -np.inf, np.inf, 1.0])
+    assert ranked(values).tolist() == [3, 6, 4, 7, 2, 1, 5, 0]
+    assert ranked(np.empty(0)).tolist() == []

@@ -96,8 +96,9 @@ def test_snap_is_encode_of_decode_and_does_nothing_twice(space: Space, seed: int
     snapped = space.snap(U)
     # A denormal such as 1e-320 has three digits, so its logarithm is known to four.
     coarse = any(isinstance(p, Float) and 0 < p.low < 1e-300 for p in space.parameters.values())
-    encoded = [space.encode(space.decode(u)) for u in U]
+    encoded = np.array([space.encode(space.decode(u)) for u in U])
     np.testing.assert_allclose(snapped, encoded, rtol=0, atol=1e-4 if coarse else 1e-12)
+    np.testing.assert_array_equal(snapped[:, space.discrete], encoded[:, space.discrete])
     np.testing.assert_array_equal(space.snap(snapped), snapped)
 
 
@@ -158,6 +159,8 @@ def test_a_move_changes_exactly_one_parameter_and_stays_on_the_grid(space: Space
         assert len(moves) > 0
         assert len(np.unique(moves, axis=0)) == len(moves)
         np.testing.assert_array_equal(space.snap(moves), moves)
+        encoded = np.array([space.encode(space.decode(row)) for row in moves])
+        np.testing.assert_array_equal(encoded[:, space.discrete], moves[:, space.discrete])
         changed = []
         for row in moves:
             moved = space.decode(row)

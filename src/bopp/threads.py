@@ -51,11 +51,10 @@ def _end(computation: object) -> None:
     with _lock:
         if computation not in _found:
             return
-        shared = _users if len(_found) == 1 else [1] * len(_users)
         own = _found[computation]
-        _set(
-            [s if _is_shared(library) else o for library, s, o in zip(_libraries(), shared, own, strict=True)]
-        )
+        shared = _users if len(_found) == 1 else [1] * len(own)
+        both = zip(_libraries(), shared, own, strict=True)
+        _set([all_threads if _is_shared(library) else this for library, all_threads, this in both])
         del _found[computation]
 
 
@@ -69,11 +68,10 @@ def _forked() -> None:
 
 
 def _set(numbers: Sequence[int]) -> None:
-    OpenBLASController.clear_controlling_thread(
-        force=True
-    )  # it heeds one thread only: whoever holds the lock
+    OpenBLASController.clear_controlling_thread(force=True)  # threadpoolctl heeds one: that with the lock
     for library, number in zip(_libraries(), numbers, strict=True):
-        library.set_num_threads(number)
+        if library.num_threads != number:  # to set it makes OpenBLAS start its threads again after a fork
+            library.set_num_threads(number)
     OpenBLASController.clear_controlling_thread(force=True)
 
 
