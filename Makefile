@@ -1,5 +1,6 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
+# make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
 # make bench-pending which value a pending point should have
 # make bench-store   what a store costs
@@ -12,10 +13,11 @@ BENCH = .venv-bench/bin
 beside_sklearn = ,plot
 beside_ray = ,optuna
 
-# small matrices: more threads are slower
-export OPENBLAS_NUM_THREADS ?= 1
+ENGINE = acquisition data fit gp importance initial kernels known never_breaks optimizer outcome parameter \
+  processors pseudo search space suggest theory threads trial
+ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-pending bench-store reproduction pictures clean
+.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-pending bench-store reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -25,6 +27,12 @@ test: lint
 
 test-slow: .venv/test
 	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m slow
+
+test-processors: .venv/test
+	$(RUN)/python tests/processors.py -n 2 $(ENGINE_TESTS)
+
+test-two-processors: .venv/test
+	$(RUN)/python tests/processors.py --two -n 2 $(ENGINE_TESTS)
 
 test-bridges: test-optuna test-sklearn test-botorch test-ray
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.stats import qmc
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
 Objective = Callable[[Array], float]
 Run = Callable[[Objective, int, Array, int, int], list[float]]
-Suggest = Callable[[Array, Array, int], float]
+
+
+class Seconds(NamedTuple):
+    """CPU seconds, of all threads together, and seconds by the clock on the wall."""
+
+    cpu: float
+    wall: float
+
+
+Suggest = Callable[[Array, Array, int], Seconds]
 
 
 def sobol_points(dimension: int, n: int, seed: int) -> Array:
@@ -55,7 +64,7 @@ def run_gpsampler(objective: Objective, dimension: int, start: Array, budget: in
     """Optuna's Gaussian process sampler as it comes."""
     from optuna.samplers import GPSampler
 
-    prepare_torch(seed)
+    seed_torch(seed)
     sampler = GPSampler(seed=seed, n_startup_trials=len(start))
     return run_optuna(sampler, objective, start, budget)
 
@@ -70,7 +79,7 @@ def run_tpe(objective: Objective, dimension: int, start: Array, budget: int, see
 
 def run_botorch(objective: Objective, dimension: int, start: Array, budget: int, seed: int) -> list[float]:
     """BoTorch's single-task GP with log expected improvement."""
-    prepare_torch(seed)
+    seed_torch(seed)
     X, values = start, [objective(point) for point in start]
     for _ in range(budget - len(start)):
         point = botorch_point(X, np.array(values))
@@ -85,39 +94,39 @@ def run_sobol(objective: Objective, dimension: int, start: Array, budget: int, s
     return [objective(point) for point in np.vstack([start, rest])]
 
 
-def suggest_bopp(X: Array, y: Array, seed: int) -> float:
-    """CPU seconds of one suggestion of bopp as it comes."""
-    return cpu_seconds(bopp_optimizer(X, y, seed).ask)
+def suggest_bopp(X: Array, y: Array, seed: int) -> Seconds:
+    """The time of one suggestion of bopp as it comes."""
+    return timed(bopp_optimizer(X, y, seed).ask)
 
 
-def suggest_bopp_neighbours(X: Array, y: Array, seed: int) -> float:
-    """CPU seconds of one suggestion of bopp with the paper's pseudo-points."""
+def suggest_bopp_neighbours(X: Array, y: Array, seed: int) -> Seconds:
+    """The time of one suggestion of bopp with the paper's pseudo-points."""
     import bopp
 
     recipe = replace(bopp.Recipe.default(), pseudo=bopp.pseudo.Neighbours(0.001))
-    return cpu_seconds(bopp_optimizer(X, y, seed, recipe).ask)
+    return timed(bopp_optimizer(X, y, seed, recipe).ask)
 
 
-def suggest_gpsampler(X: Array, y: Array, seed: int) -> float:
-    """CPU seconds of one suggestion of Optuna's Gaussian process sampler."""
+def suggest_gpsampler(X: Array, y: Array, seed: int) -> Seconds:
+    """The time of one suggestion of Optuna's Gaussian process sampler."""
     from optuna.samplers import GPSampler
 
-    prepare_torch(seed)
+    seed_torch(seed)
     study = optuna_study(GPSampler(seed=seed), X, y)
-    return cpu_seconds(lambda: study.ask(optuna_cube(X.shape[1])))
+    return timed(lambda: study.ask(optuna_cube(X.shape[1])))
 
 
-def suggest_botorch(X: Array, y: Array, seed: int) -> float:
-    """CPU seconds of one suggestion of BoTorch."""
-    prepare_torch(seed)
-    return cpu_seconds(lambda: botorch_point(X, y))
+def suggest_botorch(X: Array, y: Array, seed: int) -> Seconds:
+    """The time of one suggestion of BoTorch."""
+    seed_torch(seed)
+    return timed(lambda: botorch_point(X, y))
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU seconds, of all threads together, that the work takes."""
-    begin = time.process_time()
+def timed(work: Callable[[], object]) -> Seconds:
+    """How long the work takes."""
+    begin, began = time.process_time(), time.perf_counter()
     work()
-    return time.process_time() - begin
+    return Seconds(time.process_time() - begin, time.perf_counter() - began)
 
 
 def bopp_optimizer(X: Array, y: Array, seed: int, recipe: "bopp.Recipe | None" = None) -> "bopp.Optimizer":
@@ -184,11 +193,9 @@ def botorch_point(X: Array, y: Array) -> Array:
     return np.asarray(best.squeeze(0).numpy(), dtype=np.float64)
 
 
-def prepare_torch(seed: int) -> None:
-    """One thread and a known seed."""
+def seed_torch(seed: int) -> None:
     import torch
 
-    torch.set_num_threads(1)
     torch.manual_seed(seed)
 
 

@@ -1,5 +1,6 @@
 """What the reports of the benchmarks share: a head that says where and with what, and tables."""
 
+import os
 import platform
 from datetime import date
 from importlib import metadata
@@ -27,7 +28,7 @@ def heading() -> str:
     for library in ("bopp", "numpy", "scipy", "optuna", "greenlet", "torch", "botorch"):
         if find_spec(library):
             versions.append(f"{library} {version(library)}")
-    return f"{date.today()}, {processor()}, one thread; {', '.join(versions)}"
+    return f"{date.today()}, {processor()}, {os.cpu_count()} cores; {', '.join(versions)}"
 
 
 def version(library: str) -> str:

@@ -1,35 +1,37 @@
-"""CPU time of one suggestion, memory at large n, and import time: bopp beside its peers.
+"""Time of one suggestion, memory at large n, and import time: bopp beside its peers.
 
 python benchmarks/speed.py [--sizes 50 100 200 500 1000] [--repeats 9] [--large 5000] [--out FILE]
 """
 
-import os
-
-os.environ["OMP_NUM_THREADS"] = "1"  # read once, when NumPy and torch are imported
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-
 import argparse
 import multiprocessing
+import os
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from functions import FUNCTIONS, Array
-from peers import SUGGESTIONS, installed, load, sobol_points, suggest_bopp
+from peers import SUGGESTIONS, Seconds, installed, load, sobol_points, suggest_bopp
 from report import heading, markdown, publish
 
-TURNS = (
-    "Peers take turns. Up to n = 200 a turn is three suggestions, of which the fastest counts, "
-    "for bopp and peers alike; a column of its own has the ratio of first suggestions, "
-    "which find the caches full of another peer's."
+AS_IT_COMES = (
+    "As a user runs it: no variable set, each peer in a fresh process of its own for each n, "
+    "with as many threads as it takes. CPU seconds count all threads together."
 )
+ONE_THREAD = (
+    "The same with one thread for everybody (`OMP_NUM_THREADS=1` and the like), all peers in one process. "
+    "Up to n = 200 a turn is three suggestions, of which the fastest counts, for bopp and peers alike; "
+    "a column of its own has the ratio of first suggestions, which find the caches full of another peer's."
+)
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PLAIN_IMPORT = "import numpy, scipy.linalg, scipy.optimize, scipy.special"
 
 
@@ -40,14 +42,65 @@ def observations(n: int, seed: int) -> tuple[Array, Array]:
     return X, np.array([hartmann.evaluate(u) for u in X])
 
 
-def suggestion_times(peers: list[str], n: int, repeats: int) -> dict[str, tuple[float, float]]:
+def bound(n: int) -> float:
+    """How many times the CPU seconds of Optuna's GPSampler bopp may take."""
+    return 1 / 5 if n <= 200 else 1 / 3
+
+
+@contextmanager
+def fresh(variables: Mapping[str, str]) -> Iterator[ProcessPoolExecutor]:
+    """A process that imports everything anew; of the variables for threads it has these and no others."""
+    usual = dict(os.environ)
+    for name in THREADS:
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        process.submit(os.getpid).result()  # it has started, with the environment of this moment
+        os.environ.clear()
+        os.environ.update(usual)
+        yield process
+
+
+def suggestion(peer: str, n: int, seed: int) -> Seconds:
+    """The time that one suggestion of a peer takes, in this process."""
+    return SUGGESTIONS[peer](*observations(n, seed), seed)
+
+
+def warm_up(peers: list[str]) -> None:
+    for peer in peers:
+        load(peer)
+        suggestion(peer, 20, 0)
+
+
+def table_as_it_comes(peers: list[str], sizes: list[int], repeats: int) -> str:
+    """Seconds of each peer for each number of observations, with nothing set, and the wanted ratio."""
+    columns = ["n", *(f"{peer}, {clock} s" for clock in Seconds._fields for peer in peers)]
+    rows = []
+    for n in sizes:
+        times: dict[str, list[Seconds]] = {peer: [] for peer in peers}
+        with ExitStack() as stack:
+            processes = {peer: stack.enter_context(fresh({})) for peer in peers}
+            for peer, process in processes.items():
+                process.submit(warm_up, [peer]).result()
+            for repeat in range(repeats):
+                for peer, process in processes.items():  # in turn, so that a busy moment hits all alike
+                    times[peer].append(process.submit(suggestion, peer, n, repeat).result())
+        cpu = {peer: median(one.cpu for one in times[peer]) for peer in peers}
+        wall = [median(one.wall for one in times[peer]) for peer in peers]
+        rows.append([str(n), *(f"{seconds:.3g}" for seconds in (*cpu.values(), *wall))])
+        rows[-1].append(ratio(cpu, "bopp", "gpsampler", bound(n)))
+        print(f"measured n = {n} as it comes", file=sys.stderr, flush=True)
+    return markdown([*columns, "bopp / gpsampler, cpu"], rows)
+
+
+def suggestion_times(peers: list[str], n: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
     """Median CPU seconds of each peer, of the fastest and of the first suggestion of its turns."""
     turns: dict[str, list[list[float]]] = {peer: [] for peer in peers}
     for repeat in range(repeats):
-        X, y = observations(n, seed=repeat)
-        for peer in peers:  # in turn, so that a busy moment hits all alike
-            turns[peer].append([SUGGESTIONS[peer](X, y, repeat) for _ in range(3 if n <= 200 else 1)])
-    return {peer: (median(map(min, rows)), median(row[0] for row in rows)) for peer, rows in turns.items()}
+        for peer in peers:
+            turns[peer].append([suggestion(peer, n, repeat).cpu for _ in range(3 if n <= 200 else 1)])
+    fastest = {peer: median(map(min, rows)) for peer, rows in turns.items()}
+    return fastest, {peer: median(row[0] for row in rows) for peer, rows in turns.items()}
 
 
 def verdict(value: float, bound: float, unit: str = "") -> str:
@@ -56,40 +109,38 @@ def verdict(value: float, bound: float, unit: str = "") -> str:
     return f"{value:.3g}{unit} (<= {bound:.3g}{unit}: {answer})"
 
 
-def ratio(times: dict[str, tuple[float, float]], above: str, below: str, which: int, bound: float) -> str:
+def ratio(times: dict[str, float], above: str, below: str, bound: float) -> str:
     """How many times one peer's time another's is, beside its bound."""
     if above not in times or below not in times:
         return "-"
-    return verdict(times[above][which] / times[below][which], bound)
+    return verdict(times[above] / times[below], bound)
 
 
-def speed_table(peers: list[str], sizes: list[int], repeats: int) -> str:
-    """CPU seconds of each peer for each number of observations, and the wanted ratios."""
+def table_on_one_thread(peers: list[str], sizes: list[int], repeats: int) -> str:
+    """CPU seconds of each peer for each number of observations, and the wanted ratios; in this process."""
     columns = ["n", *peers, "bopp / gpsampler", "the same, first of a turn", "bopp-pp / bopp"]
+    warm_up(peers)
     rows = []
     for n in sizes:
-        times = suggestion_times(peers, n, repeats)
-        bound = 1 / 5 if n <= 200 else 1 / 3
-        against_peer = [ratio(times, "bopp", "gpsampler", which, bound) for which in (0, 1)]
-        against_plain = ratio(times, "bopp-pp", "bopp", 0, 2)
-        seconds = [f"{times[peer][0]:.3g}" for peer in peers]
-        rows.append([str(n), *seconds, *against_peer, against_plain])
-        print(f"measured n = {n}", file=sys.stderr, flush=True)
+        fastest, first = suggestion_times(peers, n, repeats)
+        against_peer = [ratio(times, "bopp", "gpsampler", bound(n)) for times in (fastest, first)]
+        against_plain = ratio(fastest, "bopp-pp", "bopp", 2)
+        rows.append([str(n), *(f"{fastest[peer]:.3g}" for peer in peers), *against_peer, against_plain])
+        print(f"measured n = {n} on one thread", file=sys.stderr, flush=True)
     return markdown(columns, rows)
 
 
 def large_run(n: int) -> tuple[float, float]:
     """CPU seconds of one suggestion from n observations, and this process's peak memory in GB."""
-    seconds = suggest_bopp(*observations(n, seed=0), 0)
+    seconds = suggest_bopp(*observations(n, seed=0), 0).cpu
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def large_report(n: int) -> str:
     """One suggestion from many observations, in a process of its own."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawn) as fresh:
-        seconds, memory = fresh.submit(large_run, n).result()
-    return f"bopp at n = {n}: {verdict(seconds, 30, ' s')}, peak {verdict(memory, 2, ' GB')}"
+    with fresh({}) as process:
+        seconds, memory = process.submit(large_run, n).result()
+    return f"bopp at n = {n}, as it comes: {verdict(seconds, 30, ' s')}, peak {verdict(memory, 2, ' GB')}"
 
 
 def import_report() -> str:
@@ -118,18 +169,16 @@ def main() -> None:
     options = parser.parse_args()
 
     peers = installed(SUGGESTIONS)
-    footer = []
-    if "bopp" in peers:
-        # before torch is loaded: on Linux a child's peak memory starts at its parent's
-        footer = [large_report(options.large)] if options.large else []
-        footer.append(import_report())
-    for peer in peers:
-        load(peer)
-        SUGGESTIONS[peer](*observations(20, seed=0), 0)  # warm up
-    table = speed_table(peers, options.sizes, options.repeats)
+    as_it_comes = table_as_it_comes(
+        [peer for peer in peers if peer != "bopp-pp"], options.sizes, options.repeats
+    )
+    with fresh(dict.fromkeys(THREADS, "1")) as process:
+        one_thread = process.submit(table_on_one_thread, peers, options.sizes, options.repeats).result()
+    footer = [large_report(options.large)] if options.large else []
 
-    title = f"# CPU seconds of one suggestion, d = 6, median of {options.repeats}"
-    publish([title, heading(), TURNS, table, *footer], options.out)
+    title = f"# Time of one suggestion, d = 6, median of {options.repeats}"
+    tables = [AS_IT_COMES, as_it_comes, ONE_THREAD, one_thread]
+    publish([title, heading(), *tables, *footer, import_report()], options.out)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,6 @@
 python benchmarks/store.py [--postgres URL] [--pairs 300] [--trials 1000] [--out FILE]
 """
 
-import os
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read once, when NumPy is imported
-
 import argparse
 import tempfile
 import time

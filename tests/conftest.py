@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 from bopp import cli
 from commands import Bopp, Ended
 from postgres import Server, binaries
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_for_each_process_of_tests() -> Iterator[None]:
+    """The engine sees to it where it suggests; tests call its parts too, in two processes at once."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def no_server() -> NoReturn:

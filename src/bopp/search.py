@@ -26,9 +26,7 @@ LONGEST_STEP = 0.3
 FAIR_START = 5  # steps before an ascent may be given up
 ANCHORS = 5  # best observed points that are searched around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
-ROUNDING = (
-    1e-8  # scores closer than this part of their size are equal: which is larger depends on the processor
-)
+ROUNDING = 1e-8  # scores closer than this part of their size are equal, but for the processor's rounding
 
 
 class Score(Protocol):
