@@ -24,10 +24,8 @@ TINY = Setting(iterations=2)
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Problems and data are loaded anew, and a run leaves no variable of the environment behind."""
-    for name in experiment.ONE_THREAD:
-        monkeypatch.setenv(name, "1")
+def fresh() -> Iterator[None]:
+    """Problems and data are loaded anew."""
     caches: tuple[Any, ...] = (experiment._loaded, problems._split, datasets.table)
     for cached in caches:
         cached.cache_clear()

@@ -38,10 +38,8 @@ needs_processes = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No problem that another test loaded, and no variable of the environment that a run left behind."""
-    for name in experiment.ONE_THREAD:
-        monkeypatch.setenv(name, "1")
+def fresh() -> Iterator[None]:
+    """No problem that another test loaded."""
     experiment._loaded.cache_clear()
     yield
     experiment._loaded.cache_clear()

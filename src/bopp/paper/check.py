@@ -26,6 +26,7 @@ from bopp.paper.statistics import interval
 from bopp.parameter import Float
 from bopp.pseudo import Neighbours, generate
 from bopp.space import Space
+from bopp.threads import one_thread
 
 GRID = {1: 200, 2: 24}  # points per dimension
 OBSERVED = 15  # points, in the comparison of variance reduction and mean error
@@ -118,6 +119,7 @@ class Check:
     trade: Trade
 
 
+@one_thread()
 def check(
     draws: int = 20,
     horizon: int = 80,

@@ -39,8 +39,7 @@ from bopp.paper.runs import (
 )
 from bopp.search import Gradients
 from bopp.suggest import Recipe
-
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+from bopp.threads import one_thread
 
 
 def plan(
@@ -102,6 +101,7 @@ def load(keys: Sequence[Key], setting: Setting) -> None:
         _loaded(key.problem, instance_of(key, setting), setting)
 
 
+@one_thread()
 def perform(key: Key, setting: Setting) -> Run:
     """One run; all algorithms of a repeat begin with the same points, as the seed is the repeat."""
     task = _loaded(key.problem, instance_of(key, setting), setting)
@@ -123,8 +123,6 @@ def perform(key: Key, setting: Setting) -> Run:
 def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> Iterator[Key]:
     """Perform and keep the runs, `workers` at a time, and yield each key as it is done."""
     load(keys, setting)
-    for name in ONE_THREAD:
-        os.environ.setdefault(name, "1")
     others = set(active_children())
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (os.getpid(),))
     waiting = iter(keys)

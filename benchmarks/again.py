@@ -1,0 +1,56 @@
+"""Runs of docs/reproduction made again on this processor: how many are the same, and where others end.
+
+python benchmarks/again.py [--repeats 3 11] [--variants bo pp01 pp001]
+
+OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL" before it makes a processor with
+AVX-512 compute like one without.
+"""
+
+import argparse
+from pathlib import Path
+
+from bopp.paper.experiment import perform
+from bopp.paper.problems import SYNTHETIC
+from bopp.paper.runs import ACQUISITIONS, Folder, Key, Run
+
+REPRODUCTION = Path(__file__).parent.parent / "docs" / "reproduction"
+SAME = 1e-5  # of a value, which is kept with seven digits
+
+
+def apart(one: float, other: float) -> bool:
+    return abs(one - other) > SAME * max(1.0, abs(other))
+
+
+def another_way(run: Run, kept: Run) -> bool:
+    """Whether some evaluation has another value."""
+    return any(apart(*pair) for pair in zip(run.values, kept.values, strict=True))
+
+
+def another_end(run: Run, kept: Run) -> bool:
+    """Whether the best value is another; those of synthetic problems are regrets."""
+    return apart(min(run.values), min(kept.values))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repeats", type=int, nargs="+", default=[3, 11])
+    parser.add_argument("--variants", nargs="+", default=["bo", "pp01", "pp001"])
+    options = parser.parse_args()
+
+    folder = Folder(REPRODUCTION)
+    kept = {run.key: run for run in folder.runs()}
+    cells = [
+        (name, rule, variant) for name in SYNTHETIC for rule in ACQUISITIONS for variant in options.variants
+    ]
+    pairs = []
+    for key in (Key(repeat, *cell) for repeat in options.repeats for cell in cells):
+        pairs.append((perform(key, folder.setting), kept[key]))
+        if another_end(*pairs[-1]):
+            here, there = (min(run.values) for run in pairs[-1])
+            print(f"{key}: ends at {here:.4g}, not {there:.4g}", flush=True)
+    ways, ends = (sum(differs(*pair) for pair in pairs) for differs in (another_way, another_end))
+    print(f"{len(pairs)} runs made again: {ways} took another way, {ends} ended at another value")
+
+
+if __name__ == "__main__":
+    main()
