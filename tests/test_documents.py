@@ -38,5 +38,5 @@ def test_the_example_of_make_run_finds_a_good_setting(
     tune_regression.main()
     found = re.search(r"best error: ([\d.]+)", capsys.readouterr().out)
     assert found
-    assert float(found[1]) < 55.0
+    assert float(found[1]) < 58.0  # twenty seeds end below 56.3; the mean of all patients errs by 77
     assert (tmp_path / "convergence.png").stat().st_size > 10_000

@@ -63,4 +63,5 @@ def test_failed_points_are_worth_a_factor_of_two() -> None:
 
 
 def test_neighbours_of_the_paper_neither_help_nor_hurt_much() -> None:
-    assert abs(difference(replace(BLIND, pseudo=Neighbours(0.001)), BLIND)) < 0.4
+    """From seed to seed it varies by 0.5 dex: a mean of twenty is known to 0.1."""
+    assert abs(difference(replace(BLIND, pseudo=Neighbours(0.001)), BLIND, seeds=20)) < 0.5

@@ -69,10 +69,12 @@ def test_inverse_undoes_the_scale(outcome: Outcome, y: Array) -> None:
 @given(y=values, data=st.data())
 def test_a_larger_value_stays_larger(outcome: Outcome, y: Array, data: st.DataObject) -> None:
     scale = outcome(y)
+    slack = 1e-12 if outcome is power else 0.0  # of powers, rounding may turn round what are neighbours
     low, high = sorted(data.draw(st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=2)))
-    assert scale(np.array([low]))[0] <= scale(np.array([high]))[0]
+    below, above = scale(np.array([low]))[0], scale(np.array([high]))[0]
+    assert below <= above + slack * max(1.0, abs(above))
     order = np.argsort(y, kind="stable")
-    assert np.all(np.diff(scale(y)[order]) >= 0.0)
+    assert np.all(np.diff(scale(y)[order]) >= -slack)
 
 
 @pytest.mark.parametrize("outcome", [standardised, power])

@@ -27,7 +27,6 @@ from postgres import Server
 PATIENCE = 240.0  # seconds for what takes far fewer on an idle machine
 SPACE = {"x": Float(0.0, 1.0), "y": Float(-5.0, 5.0)}
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 fresh = multiprocessing.get_context("forkserver")  # children of a process that has loaded bopp, and no more
 fresh.set_forkserver_preload(["bopp.study", "psycopg", "pytest", "scipy.stats"])
 

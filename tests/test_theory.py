@@ -141,7 +141,7 @@ def test_greedy_gain_is_that_of_its_choice_and_beats_random_sets() -> None:
     chosen: list[int] = []
     for t in range(6):
         gains = [theory.information_gain(gp, U[[*chosen, i]]) for i in range(40)]
-        chosen.append(int(np.argmax(gains)))
+        chosen.append(int(np.argmax(np.array(gains) > max(gains) - 1e-9)))  # the first of equals
         assert greedy[t] == pytest.approx(max(gains), rel=1e-9)
     rng = np.random.default_rng(0)
     assert greedy[-1] >= max(theory.information_gain(gp, rng.choice(U, 6)) for _ in range(200))
@@ -208,10 +208,12 @@ def test_the_slopes_of_drawn_functions_have_the_tail_that_is_assumed(d: int, len
     U = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d) / lengthscale
     difference = U[:, None, 0] - U[None, :, 0]
     K = SquaredExponential()(((U[:, None] - U[None]) ** 2).sum(axis=2))[0] * (1 - difference**2)
-    draws = np.tril(cholesky(K)) @ np.random.default_rng(0).normal(size=(len(U), 2000)) / lengthscale
+    draws = np.tril(cholesky(K)) @ np.random.default_rng(0).normal(size=(len(U), 20_000)) / lengthscale
     largest = np.abs(draws).max(axis=0)
-    for L in np.quantile(largest, [0.01, 0.2, 0.5, 0.8, 0.95, 0.99]):
-        assert (largest > L).mean() <= a * math.exp(-((L / b) ** 2))
+    for share in (0.99, 0.8, 0.5, 0.2, 0.05, 0.01):
+        L = np.quantile(largest, 1.0 - share)
+        chance = 2.0 * math.sqrt(share * (1.0 - share) / 20_000)  # two standard errors of a share
+        assert share - chance <= a * math.exp(-((L / b) ** 2))
 
 
 @pytest.mark.parametrize(

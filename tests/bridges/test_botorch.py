@@ -1159,7 +1159,7 @@ def test_sampled_paths_have_the_posterior_of_the_model(policy: str) -> None:
     mean, covariance = expected(model_of("normalised"), recorded)(PROBES)
     sd = np.sqrt(np.diag(covariance))
     np.testing.assert_array_less(np.abs(numbers(paths).reshape(1024, 6).mean(axis=0) - mean) / sd, 0.2)
-    np.testing.assert_allclose(numbers(paths).reshape(1024, 6).std(axis=0) / sd, 1.0, atol=0.15)
+    np.testing.assert_allclose(numbers(paths).reshape(1024, 6).std(axis=0) / sd, 1.0, atol=0.25)
 
 
 # entropy search and FITBO, in examples/entropy_search.py

@@ -627,7 +627,7 @@ def test_parameters_of_one_branch_are_sampled_and_those_of_all_are_modelled() ->
         x = trial.suggest_float("x", 0.0, 1.0)
         model = trial.suggest_categorical("model", ["tree", "net", "none"])
         if model == "tree":
-            return x + trial.suggest_int("depth", 1, 9) / 10
+            return x + trial.suggest_int("depth", 1, 9) / 100  # drawn at random: less than x matters
         if model == "net":
             return x + trial.suggest_float("rate", 1e-5, 1e-1, log=True) + trial.suggest_int("layers", 1, 3)
         return x + 0.5
@@ -900,7 +900,9 @@ def test_a_pruner_works_with_the_sampler() -> None:
         optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9),
     ):
         study = optuna.create_study(sampler=BoppSampler(), pruner=pruner)
-        study.optimize(objective, n_trials=20)
+        study.optimize(objective, n_trials=5)
+        study.enqueue_trial({"x": 1.0})  # worse than all others: something to prune
+        study.optimize(objective, n_trials=15)
         assert {trial.state for trial in study.trials} == {TrialState.COMPLETE, TrialState.PRUNED}
         assert study.best_value < 0.01
 
