@@ -66,7 +66,12 @@ class Average(NamedTuple):
     sd: float
 
     def __str__(self) -> str:
-        return "±".join("0" if value == 0.0 else f"{value:.{DECIMALS}f}" for value in self)
+        return "±".join("0" if value == 0.0 else f"{even(value):.{DECIMALS}f}" for value in self)
+
+
+def even(value: float) -> float:
+    """The value without what the order of a sum leaves in its last digits: 0.65375 is printed in one way."""
+    return round(value, 12)
 
 
 def published(problem: str, acquisition: Acquisition, variant: Variant) -> Average | None:
@@ -76,7 +81,7 @@ def published(problem: str, acquisition: Acquisition, variant: Variant) -> Avera
 
 def no_worse(mean: float, plain: float, regret: bool) -> bool:
     """Whether the paper prints a mean in bold: no worse than that of plain BO, as far as one can read."""
-    mean, plain = round(mean, DECIMALS), round(plain, DECIMALS)
+    mean, plain = round(even(mean), DECIMALS), round(even(plain), DECIMALS)
     return mean <= plain if regret else mean >= plain
 
 

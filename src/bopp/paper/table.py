@@ -11,7 +11,7 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import PaperError
 from bopp.paper.problems import SYNTHETIC
-from bopp.paper.published import RUNS, TITLES, Average, no_worse, published, title
+from bopp.paper.published import RUNS, TITLES, Average, even, no_worse, published, title
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Acquisition, Folder, Kernel, Maximiser, Run, Variant
 from bopp.paper.statistics import Comparison, Pairs, compare, summarise
 
@@ -245,7 +245,7 @@ def _by_row(found: Sequence[Cell]) -> Iterator[dict[Variant, Cell]]:
 def _signed(value: float) -> str:
     if value == 0.0:
         return "0"
-    return f"{value:+.4f}" if abs(value) >= 0.00005 else f"{value:+.0e}"
+    return f"{even(value):+.4f}" if abs(even(value)) >= 0.00005 else f"{value:+.0e}"
 
 
 def _bold(text: str, bold: bool) -> str:
