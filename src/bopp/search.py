@@ -202,7 +202,7 @@ def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -
 
 
 def ranked(values: Array) -> npt.NDArray[np.intp]:
-    """The places of the values, largest first; of those that are equal but for rounding, the first first."""
+    """The places of the values, largest first; those that are equal but for rounding in their own order."""
     order = np.argsort(-values, kind="stable")
     falling = values[order]
     size = np.abs(falling)
