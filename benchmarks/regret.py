@@ -190,7 +190,8 @@ def main() -> None:
     execute_all(runs, options.results, options.jobs)
     outcomes = {run: outcome for run in runs if (outcome := read(run, options.results))}
 
-    title = f"# Mean log10 simple regret after {options.budget} evaluations, {options.start} given, one thread each"
+    given = f"{options.start} given, one thread each"
+    title = f"# Mean log10 simple regret after {options.budget} evaluations, {given}"
     tables = [regret_table(outcomes, peers, options.functions), duel_table(outcomes, peers)]
     publish([title, heading(), *tables], options.out)
 
