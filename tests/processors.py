@@ -14,7 +14,7 @@ import numpy as np
 
 
 def settings() -> dict[str, dict[str, str]]:
-    """The variables that make this processor, of Intel or AMD, play another, by what it plays."""
+    """What this processor, of Intel or AMD, can play, and the variables that make it do so."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return {}
     features: list[str] = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
@@ -24,11 +24,11 @@ def settings() -> dict[str, dict[str, str]]:
     no_avx2 = {"NPY_DISABLE_CPU_FEATURES": " ".join(features)} if features else {}
     found = {
         "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"} | no_avx2,
-        "Haswell": {"OPENBLAS_CORETYPE": "Haswell"} | no_avx512,
+        "Haswell": {"OPENBLAS_CORETYPE": "Haswell"} | no_avx512 if features else {},  # it wants AVX2
         "NumPy without X86_V3": {"NPY_DISABLE_CPU_FEATURES": "X86_V3"} if "X86_V3" in features else {},
         "NumPy without AVX-512": no_avx512,
         "BLAS for Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
-        "BLAS for Haswell": {"OPENBLAS_CORETYPE": "Haswell"} if "X86_V3" in features else {},
+        "BLAS for Haswell": {"OPENBLAS_CORETYPE": "Haswell"} if features else {},
         "BLAS for SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"} if "X86_V4" in features else {},
         "C library without AVX2": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F"},
     }
