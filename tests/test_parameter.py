@@ -410,8 +410,8 @@ def test_a_value_that_does_not_fit_is_refused_in_words(
     with pytest.raises(SpaceError) as caught:
         parameter.check(value)
     assert [word for word in words if word not in str(caught.value)] == []
-    with pytest.raises(SpaceError):
-        parameter.encode(value)
+    with pytest.raises(SpaceError, match="'p': "):
+        Space({"p": parameter}).encode({"p": value})
 
 
 def test_parameters_are_values() -> None:

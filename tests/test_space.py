@@ -120,6 +120,28 @@ def test_columns_marked_discrete_are_snapped_to_the_grid(parameter: Int) -> None
     np.testing.assert_allclose(space.snap(U)[:, marked], encoded[:, marked], rtol=0, atol=1e-12)
 
 
+@seeded
+@given(spaces(PARAMETERS + WIDE), st.integers(0, 2**32))
+def test_a_point_is_encode_of_decode(space: Space, seed: int) -> None:
+    for u in cube(space, 5, seed):
+        assert space.point(u).tolist() == space.encode(space.decode(u)).tolist()
+
+
+def test_a_value_is_checked_once_where_it_comes_in_and_never_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+    check = Float.check
+
+    def counted(self: Float, value: Any) -> float:
+        checked.append(value)
+        return check(self, value)
+
+    monkeypatch.setattr(Float, "check", counted)
+    u = MIXED.encode(GOOD)
+    assert checked == [GOOD["x"], GOOD["lr"]]
+    MIXED.point(u)
+    assert len(checked) == 2
+
+
 def test_snap_leaves_its_argument_alone() -> None:
     U = cube(MIXED, 10)
     before = U.copy()

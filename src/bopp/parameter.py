@@ -3,7 +3,7 @@
 checked()        the same parameter with its settings in their own types, or an error that says what is wrong
 gridded          whether the values can be told apart and tried one by one
 check(value)     the value in the parameter's own type, or an error that says what was wanted
-encode(value)    its columns, each in [0, 1]
+encode(value)    the columns, each in [0, 1], of a value as `check` returns it
 decode(columns)  the value at, or nearest to, the columns
 snap(U)          the columns (m, width) of the values nearest to those of U
 near(value)      other values to try in its place, where values lie on a grid
@@ -62,7 +62,7 @@ class Float:
         return number
 
     def encode(self, value: Any) -> list[float]:
-        return [_to_unit(self.check(value), self.low, self.high, self.log)]
+        return [_to_unit(value, self.low, self.high, self.log)]
 
     def decode(self, u: Sequence[float]) -> float:
         return _from_unit(u[0], self.low, self.high, self.log)
@@ -115,9 +115,8 @@ class Int:
         return number
 
     def encode(self, value: Any) -> list[float]:
-        number = self.check(value)
-        u = self._place(number)
-        return [u, *self._rest.encode(number - self._nearest(u))] if self._rest else [u]
+        u = self._place(value)
+        return [u, *self._rest.encode(value - self._nearest(u))] if self._rest else [u]
 
     def decode(self, u: Sequence[float]) -> int:
         number = self._nearest(u[0]) + (self._rest.decode(u[1:]) if self._rest else 0)

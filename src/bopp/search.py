@@ -215,6 +215,6 @@ def ranked(values: Array) -> npt.NDArray[np.intp]:
 
 def _fresh(u: Array, space: Space, taken: Array) -> Array | None:
     """The point of the grid at u, unless a trial has had it."""
-    u = space.encode(space.decode(u))
+    u = space.point(u)
     tolerance = np.where(space.real, SAME, 0.0)
     return None if (np.abs(taken - u) <= tolerance).all(axis=1).any() else u

@@ -85,15 +85,17 @@ class Space:
 
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The row of the cube (d,) for `params`."""
-        checked = self.check(params)
-        rows = (parameter.encode(checked[name]) for name, parameter in self.parameters.items())
-        return np.array([u for row in rows for u in row])
+        return self._row(self.check(params))
 
     def decode(self, u: Array) -> Params:
         """The params at a row of the cube, or at the point of the grid nearest to it."""
         return {
             name: self.parameters[name].decode(u[columns].tolist()) for name, columns in self.columns.items()
         }
+
+    def point(self, u: Array) -> Array:
+        """The row of the cube for the params at `u`, in every bit as `encode` gives it."""
+        return self._row(self.decode(u))
 
     def snap(self, U: Array) -> Array:
         """The points of the grid nearest to the rows of U."""
@@ -134,6 +136,10 @@ class Space:
         parts = [np.array([p.encode(value) for value in p.values()]) for p in self.parameters.values()]
         places = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
         return np.hstack([part[place] for part, place in zip(parts, places, strict=True)])
+
+    def _row(self, params: Params) -> Array:
+        """The row of the cube for params that are known to fit."""
+        return np.array([u for name, p in self.parameters.items() for u in p.encode(params[name])])
 
     def _mark(self, wanted: Callable[[Parameter], bool]) -> npt.NDArray[np.bool_]:
         return np.repeat(
