@@ -326,6 +326,18 @@ def test_a_point_of_a_grid_has_one_representation(kind: str, data: st.DataObject
                 assert parameter.snap(snapped).tolist() == points[rows]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@seeded
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_around_gives_the_columns_of_near_in_every_bit(kind: str, data: st.DataObject, seed: int) -> None:
+    parameter = data.draw(KINDS[kind])
+    U = columns(parameter, seed)
+    values = [(i, value) for i, u in enumerate(U) for value in parameter.near(parameter.decode(u))]
+    around, row = parameter.around(np.array(U))
+    assert row.tolist() == [i for i, _ in values]
+    assert around.tolist() == [parameter.encode(value) for _, value in values]
+
+
 def test_no_rows_are_snapped_to_no_rows() -> None:
     for parameter in (Float(0, 1), Int(0, 9), Int(1, 9, log=True), Choice(["a", "b", "c"])):
         assert parameter.snap(np.empty((0, parameter.width))).shape == (0, parameter.width)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
 
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.parameter import Choice, Float, Int
-from bopp.search import ARRIVED, Direct, Gradients, Score, Search, ascend, ranked
+from bopp.search import ARRIVED, Direct, Gradients, Score, Search, _foremost, ascend, ranked
 from bopp.space import Space
 from toys import slope
 
@@ -28,6 +29,7 @@ class Hill:
     curvature: Array
 
     def values(self, U: Array) -> Array:
+        assert len(U) > 0
         return np.asarray(-0.5 * np.einsum("mi,ij,mj->m", U - self.peak, self.curvature, U - self.peak))
 
     def gradient(self, U: Array) -> tuple[Array, Array]:
@@ -288,12 +290,13 @@ def test_rounding_the_relaxed_optimum_of_a_mixed_space_would_be_wrong() -> None:
         assert space.decode(rounded[0])["n"] == n - 1
 
 
-SPACES = {
+SPACES: dict[str, dict[str, Any]] = {
     "log": {"x": Float(1e-3, 10, log=True), "n": Int(1, 10**6, log=True)},
     "two options": {"x": Float(0, 1), "flag": Choice([True, False])},
     "ordered": {"x": Float(0, 1), "size": Choice(["s", "m", "l", "xl"], ordered=True)},
     "many integers": {"n": Int(0, 10**12), "m": Int(-5, 5)},
     "one option": {"x": Float(0, 1), "only": Choice(["this"]), "n": Int(0, 9)},
+    "one option beside floats": {"x": Float(0, 1), "only": Choice(["this"])},
     "one hot": {"x": Float(0, 1), "act": Choice(list("abcdef")), "n": Int(0, 9)},
     "all discrete": {"n": Int(0, 99), "m": Int(0, 99), "act": Choice(list("abc"))},
 }
@@ -397,6 +400,24 @@ def test_a_setting_out_of_range_is_named(search: Any, name: str, value: int) -> 
     assert repr(value) in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["log", "one hot", "all discrete"])
+def test_moves_are_tried_once_from_each_point(name: str) -> None:
+    tried: list[tuple[float, ...]] = []
+
+    class Watched(Space):
+        def moves(self, U: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+            tried.extend(map(tuple, U.tolist()))
+            return super().moves(U)
+
+    space = Watched(SPACES[name])
+    rng = np.random.default_rng(1)
+    score = Bumps(rng.random((6, space.dimension)), rng.uniform(0.2, 1.0, 6), width=0.5)
+    found = find(Gradients(), score, space)
+    assert len(tried) == len(set(tried)) > 0
+    moves, _ = Space.moves(space, found[None, :])
+    assert np.all(score.values(moves) <= score.values(found[None, :]) * (1.0 + 1e-6))
+
+
 @dataclass(frozen=True, eq=False)
 class Trembling:
     """A score whose last digits depend on what is computed with it, as on another processor."""
@@ -449,6 +470,20 @@ def test_ranks_go_by_value_and_among_equals_by_place() -> None:
     assert ranked(np.array([1e-200, 2e-200, 2e-200 * one])).tolist() == [1, 2, 0]
     assert ranked(np.array([-1e200, -1e200 * one, -2e200])).tolist() == [0, 1, 2]
     assert ranked(np.array([0.0, 1e-300, -1e-300, -0.0])).tolist() == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_foremost_is_the_first_in_rank(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    odd = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+    for size in (1.0, -1e-200, 1e200):
+        for spread in (0.0, 1e-9, 3e-9, 1e-8, 3e-8, 1.0):
+            values = size * (1.0 + spread * rng.standard_normal(9))
+            assert _foremost(values) == ranked(values)[0]
+            values[rng.integers(9, size=3)] = rng.choice(odd, 3)
+            assert _foremost(values) == ranked(values)[0]
+    for value in odd:
+        assert _foremost(np.full(4, value)) == 0
 
 
 def test_ranks_of_what_is_not_finite() -> None:

@@ -177,8 +177,9 @@ def test_marks_of_columns() -> None:
 def test_a_move_changes_exactly_one_parameter_and_stays_on_the_grid(space: Space) -> None:
     for u in space.snap(cube(space, 20)):
         params = space.decode(u)
-        moves = space.moves(u)
-        assert len(moves) > 0
+        moves, owner = space.moves(u[None, :])
+        assert len(moves) == len(owner) > 0
+        assert not owner.any()
         assert len(np.unique(moves, axis=0)) == len(moves)
         np.testing.assert_array_equal(space.snap(moves), moves)
         encoded = np.array([space.encode(space.decode(row)) for row in moves])
@@ -198,8 +199,28 @@ def test_a_move_changes_exactly_one_parameter_and_stays_on_the_grid(space: Space
         assert "only" not in changed
 
 
+def move_by_move(space: Space, u: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float]]:
+    """What `moves` does to one row, by way of the params."""
+    rows = []
+    for name, columns in space.columns.items():
+        parameter = space.parameters[name]
+        for value in parameter.near(parameter.decode(u[columns].tolist())):
+            rows.append(u.copy())
+            rows[-1][columns] = parameter.encode(value)
+    return [row.tolist() for row in rows]
+
+
+@seeded
+@given(spaces(PARAMETERS + WIDE), st.integers(0, 2**32))
+def test_the_moves_of_many_rows_are_those_of_each_in_every_bit(space: Space, seed: int) -> None:
+    for U in (cube(space, 20, seed), space.snap(cube(space, 20, seed))):
+        wanted = [(i, row) for i, u in enumerate(U) for row in move_by_move(space, u)]
+        points, owner = space.moves(U)
+        assert list(zip(owner.tolist(), points.tolist(), strict=True)) == wanted
+
+
 def test_a_space_of_floats_has_no_moves() -> None:
-    assert Space({"x": Float(0, 1), "y": Float(0, 1)}).moves(np.array([0.2, 0.3])).shape == (0, 2)
+    assert Space({"x": Float(0, 1), "y": Float(0, 1)}).moves(np.array([[0.2, 0.3]]))[0].shape == (0, 2)
 
 
 def test_moves_lead_everywhere() -> None:
@@ -207,7 +228,7 @@ def test_moves_lead_everywhere() -> None:
     seen = {tuple(FINITE.snap(np.zeros((1, FINITE.dimension)))[0].tolist())}
     edge = list(seen)
     for _ in range(10):
-        found = {tuple(row) for u in edge for row in FINITE.moves(np.array(u)).tolist()} - seen
+        found = {tuple(row) for u in edge for row in FINITE.moves(np.array([u]))[0].tolist()} - seen
         seen |= found
         edge = list(found)
     assert len(seen) == FINITE.size

@@ -7,6 +7,7 @@ encode(value)    the columns, each in [0, 1], of a value as `check` returns it
 decode(columns)  the value at, or nearest to, the columns
 snap(U)          the columns (m, width) of the values nearest to those of U
 near(value)      other values to try in its place, where values lie on a grid
+around(U)        the columns of all that is near to the values at the rows of U, and the row it is near to
 
 NumPy's logarithms and powers of an array differ in the last bit by processor and by place in the array; its
 sums, products and quotients do not. The columns of a value on a grid come from the latter, or one at a time
@@ -22,12 +23,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
 
 EXACT_LEVELS = 2**50  # a column tells this many evenly spaced integers apart without fail
 EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
+TABULATED = 4096  # logarithmic integers up to this many are encoded in advance
+DOUBT = 1e-12  # NumPy's powers are true to this part of their size, and to much less
+
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,9 @@ class Float:
 
     def near(self, value: Any) -> Iterable[float]:
         return ()
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        return U[:0], np.empty(0, dtype=np.intp)
 
     def values(self) -> Iterable[float]:
         raise SpaceError("a Float has no end of values")
@@ -127,7 +136,7 @@ class Int:
             return U  # finer than a float can tell: as good as continuous
         if not self.log:
             return _even(U, self.high - self.low)
-        return np.array([self._place(self._nearest(u)) for u in U[:, 0].tolist()]).reshape(U.shape)
+        return self._columns(self._above(U[:, 0]))
 
     def near(self, value: Any) -> Iterable[int]:
         if self._rest:
@@ -135,6 +144,14 @@ class Int:
         steps = [2**power for power in range(self.levels.bit_length())]
         numbers = (value + sign * step for step in steps for sign in (-1, 1))
         return (number for number in numbers if self.low <= number <= self.high)
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        if self._rest:
+            return U[:0], np.empty(0, dtype=np.intp)
+        steps = 2.0 ** np.arange(self.levels.bit_length())
+        above = self._above(U[:, 0])[:, None] + np.column_stack([-steps, steps]).ravel()
+        row, step = np.nonzero((above >= 0) & (above < self.levels))
+        return self._columns(above[row, step]), row
 
     def values(self) -> Iterable[int]:
         return range(self.low, self.high + 1)
@@ -154,6 +171,32 @@ class Int:
             mantissa, scale = u.as_integer_ratio()
             number = self.low + (2 * mantissa * span + scale) // (2 * scale)  # exact rounding
         return min(max(number, self.low), self.high)
+
+    def _above(self, u: Array) -> Array:
+        """By how much `_nearest` exceeds `low`, of every number in u at once."""
+        if not self.log:
+            return np.floor(u * (self.high - self.low) + 0.5)
+        if self.high < 2 * self.low:
+            size = above = float(self.low) * np.expm1(u * _log_ratio(self.high, self.low))
+        else:
+            size = np.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
+            above = size - self.low
+        whole = np.rint(above)
+        for i in np.flatnonzero(np.abs(above - whole) > 0.5 - DOUBT * size):
+            whole[i] = self._nearest(float(u[i])) - self.low
+        return np.clip(whole, 0, self.high - self.low)
+
+    def _columns(self, above: Array) -> Array:
+        """The columns (m, 1) of the integers that exceed `low` by so much."""
+        if not self.log:
+            return (above / (self.high - self.low))[:, None]
+        if self.levels <= TABULATED:
+            return self._table[above.astype(np.intp), None]
+        return np.array([self._place(self.low + int(k)) for k in above.tolist()]).reshape(-1, 1)
+
+    @cached_property
+    def _table(self) -> Array:
+        return np.array([self._place(number) for number in self.values()])
 
     @cached_property
     def _rest(self) -> Int | None:
@@ -227,6 +270,13 @@ class Choice:
 
     def near(self, value: Any) -> Iterable[Any]:
         return (option for option in self.options if option is not value)
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        count = len(self.options)
+        columns = np.eye(count) if self._one_hot else np.arange(count)[:, None] / max(count - 1, 1)
+        index = np.argmax(U, axis=1) if self._one_hot else np.floor(U[:, 0] * (count - 1) + 0.5)
+        row, other = np.nonzero(np.arange(count) != index[:, None])
+        return columns[other], row
 
     def values(self) -> Iterable[Any]:
         return self.options

@@ -170,22 +170,29 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
 def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
     """Climb the continuous columns and change single discrete parameters in turn, until neither helps."""
     U, value = ascend(score, U, ~space.discrete, steps)
+    known: dict[bytes, tuple[Array, float]] = {}  # of each point that moves were tried from, the best of them
     for _ in range(rounds):
-        moves = [space.moves(u) for u in U]
-        owner = np.repeat(np.arange(len(U)), [len(rows) for rows in moves])
-        everywhere = np.vstack(moves)
-        values = score.values(everywhere)
-        changed = False
-        for i in np.unique(owner):
-            mine = np.flatnonzero(owner == i)
-            best = mine[ranked(values[mine])[0]]
-            if values[best] > value[i] + ROUNDING * abs(value[i]):
-                U[i], value[i], changed = everywhere[best], values[best], True
-        if not changed:
+        new = {u.tobytes(): u for u in U if u.tobytes() not in known}
+        known.update(zip(new, _best_moves(score, list(new.values()), space), strict=True))
+        best, best_value = map(np.array, zip(*(known[u.tobytes()] for u in U), strict=True))
+        better = best_value > value + ROUNDING * np.abs(value)
+        if not better.any():
             break
+        U[better], value[better] = best[better], best_value[better]
         if not space.discrete.all():
             U, value = ascend(score, U, ~space.discrete, steps)
     return U, value
+
+
+def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array, float]]:
+    """The best point that is one move away from each of U, with its score."""
+    points, owner = space.moves(np.array(U).reshape(-1, space.dimension))
+    if len(points) == 0:
+        return [(u, -np.inf) for u in U]
+    values = score.values(points)
+    parts = np.split(np.arange(len(points)), np.searchsorted(owner, np.arange(1, len(U))))
+    best = [part[_foremost(values[part])] for part in parts]
+    return [(points[i], values[i]) for i in best]
 
 
 def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
@@ -211,6 +218,14 @@ def ranked(values: Array) -> npt.NDArray[np.intp]:
     group = np.zeros(len(values), dtype=np.intp)
     group[1:] = np.cumsum(~equal)
     return np.asarray(order[np.lexsort((order, group))])
+
+
+def _foremost(values: Array) -> int:
+    """The place of the first in rank: mostly of the largest, which has no equal."""
+    first = int(np.argmax(values))
+    top = float(values[first])
+    rivals = np.count_nonzero(values >= top - 2.0 * ROUNDING * abs(top))
+    return first if rivals == 1 else int(ranked(values)[0])
 
 
 def _fresh(u: Array, space: Space, taken: Array) -> Array | None:

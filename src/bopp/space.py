@@ -119,16 +119,20 @@ class Space:
         """Columns between whose values nothing lies: those of a Choice that is not ordered."""
         return self._mark(lambda parameter: isinstance(parameter, Choice) and not parameter.ordered)
 
-    def moves(self, u: Array) -> Array:
-        """The points of the grid that differ from `u` in one discrete parameter, near ones for an Int."""
-        rows = []
+    def moves(self, U: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+        """The points of the grid that differ from a row of U in one discrete parameter, and that row of each.
+
+        Of an Int, near values are tried.
+        """
+        points, owners = [], []
         for name, columns in self.columns.items():
-            parameter = self.parameters[name]
-            for value in parameter.near(parameter.decode(u[columns].tolist())):
-                row = u.copy()
-                row[columns] = parameter.encode(value)
-                rows.append(row)
-        return np.array(rows).reshape(-1, self.dimension)
+            values, owner = self.parameters[name].around(U[:, columns])
+            points.append(U[owner])
+            points[-1][:, columns] = values
+            owners.append(owner)
+        owner = np.concatenate(owners)
+        order = np.argsort(owner, kind="stable")
+        return np.concatenate(points)[order], owner[order]
 
     @cached_property
     def grid(self) -> Array:
