@@ -121,34 +121,51 @@ def ascend(
     help tries a shorter step in the next round, while the others go on; one that has arrived is left alone.
     In a race, one without hope to pass the leader is left alone too.
     """
-    U = U.copy()
+    tops, values, rows = U.copy(), np.empty(len(U)), np.arange(len(U))
     value, slope = score.gradient(U)
     unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
     slope = slope / unit[:, None]
     H = np.broadcast_to(0.2 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
     length = np.ones(len(U))
+    leader, moved = value.max(initial=-np.inf), True
     for step in range(steps):
-        blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
-        pull = np.where(blocked, 0.0, slope)
-        way = np.where(blocked, 0.0, (H @ pull[:, :, None])[:, :, 0])
-        way /= np.maximum(1.0, np.abs(way).max(axis=1, initial=0.0) / LONGEST_STEP)[:, None]
-        target = np.clip(U + length[:, None] * way, 0.0, 1.0)
-        going = np.abs(target - U).max(axis=1, initial=0.0) > ARRIVED
+        if moved:
+            pull, way = _directions(U, slope, H, free)
+        target = np.minimum(np.maximum(U + length[:, None] * way, 0.0), 1.0)
+        s = target - U
+        going = np.abs(s).max(axis=1, initial=0.0) > ARRIVED
         if race and step >= FAIR_START:
             promise = unit * np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
-            going &= value + promise >= value.max()
-        if not going.any():
-            break
-        rows = np.flatnonzero(going)
-        new_value, new_slope = score.gradient(target[rows])
-        new_slope = new_slope / unit[rows, None]
-        s, y = target[rows] - U[rows], slope[rows] - new_slope
-        better = new_value > value[rows] + 1e-4 * unit[rows] * np.einsum("mi,mi->m", pull[rows], s)
-        length[rows] = np.where(better, 1.0, 0.3 * length[rows])
-        rows = rows[better]
-        H[rows] = _bfgs(H[rows], s[better], y[better], first=step == 0)
-        U[rows], value[rows], slope[rows] = target[rows], new_value[better], new_slope[better]
-    return U, value
+            going &= value + promise >= leader
+        if not going.all():  # who does not go on now never will: nothing changes for it any more
+            tops[rows], values[rows] = U, value
+            if not going.any():
+                return tops, values
+            rows, U, value, slope, unit, H, length, pull, way, target, s = (
+                state[going] for state in (rows, U, value, slope, unit, H, length, pull, way, target, s)
+            )
+        new_value, new_slope = score.gradient(target)
+        new_slope = new_slope / unit[:, None]
+        better = new_value > value + 1e-4 * unit * np.einsum("mi,mi->m", pull, s)
+        length = np.where(better, 1.0, 0.3 * length)
+        moved = bool(better.any())
+        if moved:
+            y = slope - new_slope
+            H[better] = _bfgs(H[better], s[better], y[better], first=step == 0)
+            U, slope = np.where(better[:, None], target, U), np.where(better[:, None], new_slope, slope)
+            value = np.where(better, new_value, value)
+            leader = np.maximum(leader, value.max())
+    tops[rows], values[rows] = U, value
+    return tops, values
+
+
+def _directions(U: Array, slope: Array, H: Array, free: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The slopes and the steps of quasi-Newton, without what is held or would leave the cube."""
+    blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
+    pull = np.where(blocked, 0.0, slope)
+    way = np.where(blocked, 0.0, (H @ pull[:, :, None])[:, :, 0])
+    way /= np.maximum(1.0, np.abs(way).max(axis=1, initial=0.0) / LONGEST_STEP)[:, None]
+    return pull, way
 
 
 def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
