@@ -117,15 +117,19 @@ def est(mean: Array, sd: Array, known: Known) -> Scores:
 def log_h(z: Array) -> tuple[Array, Array]:
     """log(phi(z) + z Phi(z)) and its derivative, to full precision for every z."""
     high = np.maximum(z, -1.0)
-    h = _density(high) + high * ndtr(high)
+    cdf = ndtr(high)
+    h = _density(high) + high * cdf
     low = np.minimum(z, -1.0)
     mills = math.sqrt(math.pi / 2) * erfcx(low / -math.sqrt(2.0))  # Phi / phi
-    w = 1.0 / low**2
-    series = w * (1 - 3 * w * (1 - 5 * w * (1 - 7 * w * (1 - 9 * w * (1 - 11 * w)))))
-    excess = np.where(low < FAR_TAIL, series, 1.0 + low * mills)  # h / phi
-    tail = -0.5 * low**2 - LOG_ROOT_TWO_PI + np.log(excess)
+    squared = low**2
+    excess = 1.0 + low * mills  # h / phi
+    if (far := low < FAR_TAIL).any():
+        w = 1.0 / squared
+        series = w * (1 - 3 * w * (1 - 5 * w * (1 - 7 * w * (1 - 9 * w * (1 - 11 * w)))))
+        excess = np.where(far, series, excess)
+    tail = -0.5 * squared - LOG_ROOT_TWO_PI + np.log(excess)
     near = z > -1.0
-    return np.where(near, np.log(h), tail), np.where(near, ndtr(high) / h, mills / excess)
+    return np.where(near, np.log(h), tail), np.where(near, cdf / h, mills / excess)
 
 
 def differentiated(acquisition: Acquisition, mean: Array, sd: Array, known: Known) -> Scores:

@@ -18,7 +18,7 @@ from scipy.linalg.blas import dsymm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 
 from bopp.data import Array, Data
-from bopp.kernels import Kernel, squared_distance
+from bopp.kernels import Kernel, distance_to_prepared, prepared, squared_distance
 
 BLOCK = 16384  # numbers at a time: fresh memory and a full cache cost more than the arithmetic
 VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding leaves of k - v^T v where it is zero
@@ -40,7 +40,7 @@ class GP:
 
     def covariance(self, A: Array, B: Array) -> tuple[Array, Array]:
         """k(A, B) and its derivative with respect to the scaled squared distance."""
-        return self._correlated(self._scaled(A), self._scaled(B))
+        return self._correlated(squared_distance(self._scaled(A), self._scaled(B)))
 
     def difference(self, A: Array, B: Array) -> Array:
         """The expected squared difference (m,) between f at each row of A and at the same row of B."""
@@ -59,7 +59,7 @@ class GP:
         needed: for a symmetric V, sum_ik V_ik (x_i - x_k)^2 = 2 (V 1)^T x^2 - 2 x^T V x.
         """
         X = self._scaled(data.X)
-        K, slope = self._correlated(X, X)
+        K, slope = self._correlated(squared_distance(X, X))
         L = cholesky(self._noisy(data, K))
         whitened = _solve(L, data.y)
         alpha = _solve(L, whitened, transposed=True)
@@ -79,8 +79,8 @@ class GP:
             by_lengthscale = by_lengthscale.sum(keepdims=True)
         return evidence, np.concatenate([by_lengthscale, [by_variance, by_noise]])
 
-    def _correlated(self, A: Array, B: Array) -> tuple[Array, Array]:
-        value, slope = self.kernel(squared_distance(A, B))
+    def _correlated(self, r2: Array) -> tuple[Array, Array]:
+        value, slope = self.kernel(r2)
         value *= self.variance
         slope *= self.variance
         return value, slope
@@ -107,14 +107,14 @@ class Posterior:
         mean, sd = np.empty(len(U)), np.empty(len(U))
         step = max(64, BLOCK // max(len(self.data), 1))
         for rows in (slice(i, i + step) for i in range(0, len(U), step)):
-            k, _ = self.gp._correlated(self.gp._scaled(U[rows]), self._X)
+            k, _ = self._covariance(U[rows])
             v = _solve(self.L, k.T)
             mean[rows], sd[rows] = self.whitened @ v, np.sqrt(self._variance(v))
         return mean, sd
 
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, sd (m,) and their gradients (m, d) at the rows of U."""
-        k, slope = self.gp._correlated(self.gp._scaled(U), self._X)
+        k, slope = self._covariance(U)
         v = _solve(self.L, k.T)
         sd = np.sqrt(self._variance(v))
         by_mean = self._pull(U, slope * self._alpha)
@@ -139,9 +139,17 @@ class Posterior:
         whitened = _solve(L[n:, n:], extra.y - cross.T @ self.whitened)
         return Posterior(self.gp, self.data + extra, L, np.concatenate([self.whitened, whitened]))
 
+    def _covariance(self, U: Array) -> tuple[Array, Array]:
+        """k(U, X), and its derivative as `GP.covariance` gives it."""
+        return self.gp._correlated(distance_to_prepared(self.gp._scaled(U), *self._X))
+
     @cached_property
-    def _X(self) -> Array:
-        return self.gp._scaled(self.data.X)
+    def _X(self) -> tuple[Array, Array]:
+        return prepared(self.gp._scaled(self.data.X))
+
+    @cached_property
+    def _twice_precision(self) -> Array:
+        return np.asarray(2.0 / self.gp.lengthscale**2)
 
     @cached_property
     def _alpha(self) -> Array:
@@ -155,7 +163,7 @@ class Posterior:
     def _pull(self, U: Array, weights: Array) -> Array:
         """sum_i weights_i d(r2_i)/du: how a weighted sum over the data changes with u."""
         pull = weights.sum(1)[:, None] * U - weights @ self.data.X
-        return np.asarray(2.0 / self.gp.lengthscale**2 * pull)
+        return np.asarray(self._twice_precision * pull)
 
 
 def cholesky(K: Array) -> Array:

@@ -60,7 +60,17 @@ class Matern52:
 
 def squared_distance(A: Array, B: Array) -> Array:
     """r2 between the rows of A (m, d) and B (n, d): (m, n), without an m x n x d array."""
-    r2 = A @ (-2.0 * B.T)
+    return distance_to_prepared(A, *prepared(B))
+
+
+def prepared(B: Array) -> tuple[Array, Array]:
+    """What `squared_distance` needs of B, for use with many an A."""
+    return -2.0 * B.T, np.einsum("ij,ij->i", B, B)
+
+
+def distance_to_prepared(A: Array, minus_two_B: Array, squared_B: Array) -> Array:
+    """`squared_distance` to a B that was prepared."""
+    r2 = A @ minus_two_B
     r2 += np.einsum("ij,ij->i", A, A)[:, None]
-    r2 += np.einsum("ij,ij->i", B, B)[None, :]
+    r2 += squared_B[None, :]
     return np.maximum(r2, 0.0, out=r2)
