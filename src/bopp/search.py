@@ -126,7 +126,7 @@ def ascend(
     unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
     slope = slope / unit[:, None]
     H = np.broadcast_to(0.2 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
-    length = np.ones(len(U))
+    length: Array = np.ones(len(U))
     leader, moved = value.max(initial=-np.inf), True
     for step in range(steps):
         if moved:
@@ -141,17 +141,17 @@ def ascend(
             tops[rows], values[rows] = U, value
             if not going.any():
                 return tops, values
-            rows, U, value, slope, unit, H, length, pull, way, target, s = (
-                state[going] for state in (rows, U, value, slope, unit, H, length, pull, way, target, s)
-            )
+            on, states = np.flatnonzero(going), (U, value, slope, unit, H, length, pull, way, target, s)
+            U, value, slope, unit, H, length, pull, way, target, s = (x.take(on, axis=0) for x in states)
+            rows = rows[on]
         new_value, new_slope = score.gradient(target)
         new_slope = new_slope / unit[:, None]
         better = new_value > value + 1e-4 * unit * np.einsum("mi,mi->m", pull, s)
         length = np.where(better, 1.0, 0.3 * length)
-        moved = bool(better.any())
-        if moved:
+        up = np.flatnonzero(better)
+        if moved := len(up) > 0:
             y = slope - new_slope
-            H[better] = _bfgs(H[better], s[better], y[better], first=step == 0)
+            H[up] = _bfgs(H.take(up, axis=0), s.take(up, axis=0), y.take(up, axis=0), first=step == 0)
             U, slope = np.where(better[:, None], target, U), np.where(better[:, None], new_slope, slope)
             value = np.where(better, new_value, value)
             leader = np.maximum(leader, value.max())
@@ -180,8 +180,11 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
     Hy = np.einsum("mij,mj->mi", H, y)
     stretch = (1.0 + np.einsum("mi,mi->m", y, Hy) / sy) / sy
     cross = s[:, :, None] * Hy[:, None, :] / sy[:, None, None]
-    update = stretch[:, None, None] * s[:, :, None] * s[:, None, :] - cross - cross.transpose(0, 2, 1)
-    return np.where(curved[:, None, None], H + update, H)
+    update = (stretch[:, None] * s)[:, :, None] * s[:, None, :]
+    update -= cross
+    update -= cross.transpose(0, 2, 1)
+    update += H
+    return update if curved.all() else np.where(curved[:, None, None], update, H)
 
 
 def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
