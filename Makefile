@@ -2,6 +2,7 @@
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
+# make bench-mixed   what a suggestion costs in mixed spaces
 # make bench-pending which value a pending point should have
 # make bench-store   what a store costs
 # make reproduction  the paper's experiment, its table and its figures
@@ -17,7 +18,7 @@ ENGINE = acquisition data fit gp importance initial kernels known never_breaks o
   processors pseudo search space suggest theory threads trial
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-pending bench-store reproduction pictures clean
+.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -61,6 +62,9 @@ bench-speed: .venv-bench/ready
 bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+
+bench-mixed: .venv/test
+	$(RUN)/python benchmarks/mixed.py
 
 bench-pending: .venv/test
 	$(RUN)/python benchmarks/pending.py --out docs/pending.md
