@@ -138,6 +138,17 @@ def test_an_ascent_never_ends_below_its_start_nor_outside_the_cube() -> None:
             assert tops.max() <= 1.0
 
 
+@pytest.mark.parametrize("steps", [1, 4, 50])
+def test_each_start_climbs_as_if_it_were_alone(steps: int) -> None:
+    """Wherever the others arrive before it."""
+    starts, free = np.random.default_rng(8).random((12, 3)), np.ones(3, dtype=bool)
+    for score in (bumps(1), skew_hill(FACE), skew_hill(INSIDE)):
+        tops, values = ascend(score, starts, free, steps)
+        alone = [ascend(score, start[None, :], free, steps) for start in starts]
+        np.testing.assert_allclose(tops, np.vstack([top for top, _ in alone]), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(values, np.concatenate([value for _, value in alone]), atol=1e-12)
+
+
 def test_an_ascent_moves_free_columns_only_and_not_its_argument() -> None:
     starts = np.random.default_rng(7).random((5, 3))
     before = starts.copy()
