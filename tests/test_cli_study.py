@@ -891,14 +891,16 @@ def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: P
 
 
 def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Path) -> None:
+    wanted = 'wanted a last line that is one number or {"value": ...}'
     scripts = {
-        "echo loss 0.5": None,
+        "echo loss; echo 0.5": None,
+        "echo loss 0.5": f"{wanted}, got 'loss 0.5'",
         'echo "{\\"value\\": 0.25}"; echo 7': None,
         'echo "{\\"value\\": null, \\"error\\": \\"diverged\\"}"': "diverged",
         "echo 1; echo why >&2; exit 3": "exit code 3: why",
         "kill -SEGV $$": "killed by SIGSEGV: nothing was printed",
         "sleep 600 & sleep 600": "no value within 0.5 seconds",
-        "true": "no number in the output of the command: it printed nothing",
+        "true": f"{wanted}, got nothing",
         "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.125": None,
         "echo nan": "the value was nan",
     }
@@ -910,7 +912,7 @@ def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Pa
     assert ended.code == 0
     assert {trial.params["how"]: trial.error for trial in study.trials} == scripts
     assert [trial.value for trial in study.trials if trial.value is not None] == [0.5, 0.25, 0.125]
-    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 7")
+    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 8")
 
 
 def test_a_run_without_any_value_is_exit_code_4(bopp: Bopp, here: Path) -> None:

@@ -22,7 +22,8 @@ def main() -> None:
         "nice_len": setting.nice,
         "mf": FINDERS[setting.finder],
     }
-    print("bytes left:", len(lzma.compress(text, lzma.FORMAT_RAW, filters=[way])))
+    compressed = lzma.compress(text, lzma.FORMAT_RAW, filters=[way])
+    print(len(compressed))  # the last line, one number alone, is the value
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Command: an objective that is a program, told the params on its command line and read by what it prints.
 
-Of what it prints on its standard output, the value is
+Of what it prints on its standard output, the first of these that there is counts:
 
-    {"value": 0.25}                        the last line that is such a JSON object, if there is one
-    {"value": null, "error": "diverged"}   the same for a failure, with a reason if there is one
-    epoch 10/10 loss=0.25                  otherwise the last number, here 0.25
+    {"value": 0.25}                    the last line that is a JSON object with "value", wherever it is
+    0.25                               the last line, if it is one number alone
+    {"error": 0.1, "latency": 12.5}    the last line that is a JSON object with a number
 
-A number is a word of its own: the digits of v2, epoch3, resnet-50, 1.2.3, 3/10, 12:30:45 and 2026-01-31 are
-none. Where the last number is one in doubt, as in 1,234.5 or 0,25 or cuda:0, the output is refused.
+A failure is {"value": null}, with a reason under "error" if there is one, or {"error": "diverged"} without a
+number.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -38,11 +37,7 @@ PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 HOLE = "\0"  # a placeholder, when only its place matters
 QUOTED = re.compile(r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|\$\0""", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-NUMERAL = r"[-+]?(?>(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|nan|infinity|inf)"
-NUMBER = re.compile(
-    rf"(?<![\w./\\])(?<!\w[-+])(?<!\d[:,]){NUMERAL}(?P<more>,{NUMERAL})?+(?![\w/\\]|[.\-+]\w|:\d)",
-    re.IGNORECASE,
-)
+WANTED = 'a last line that is one number or {"value": ...}'
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,15 @@ class Command:
     shell: bool = False
     folder: Path | None = None
 
-    def __call__(self, params: Params) -> float:
+    def __call__(self, params: Params) -> float | dict[str, Any]:
         self.check(params)
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:
             raise CommandError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
-        return value_in(out)
+        found = value_in(out)
+        if isinstance(found, dict) and found.keys() == {"value"}:
+            return number_of(found["value"])
+        return found
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse a template that cannot be run, or that leaves a parameter out."""
@@ -101,40 +99,62 @@ class Command:
         return [_replaced(word, texts.__getitem__) for word in self._parts()]
 
 
-def value_in(output: str) -> float:
-    """The value that a program printed."""
-    plain = COLOUR.sub("", output).replace("\N{MINUS SIGN}", "-")
-    lines = [line.strip() for line in re.split(r"[\r\n]+", plain) if line.strip()]
-    for line in reversed(lines):
-        if (answer := _answer(line)) is not None:
-            return _value(answer)
-    for line in reversed(lines):
-        for found in deque(NUMBER.finditer(line), maxlen=1):
-            glued = re.search(r"\w:\Z", line[: found.start()]) and found[0].isdecimal()
-            if found["more"] or glued:
-                raise CommandError(f'wanted one number alone, or {{"value": ...}}, got {_legible(line)!r}')
-            return float(found[0])
-    last = f"its last line is {_legible(lines[-1])!r}" if lines else "it printed nothing"
-    raise CommandError(f"no number in the output of the command: {last}")
+def value_in(output: str) -> float | dict[str, Any]:
+    """The number or the JSON object that a program printed as its result."""
+    lines = [line.strip() for line in re.split(r"[\r\n]+", COLOUR.sub("", output)) if line.strip()]
+    objects = [found for line in reversed(lines) if (found := _results(line))]
+    for found in objects:
+        if "value" in found:
+            return _checked(found)
+    last = lines[-1] if lines else ""
+    if (number := _number(last)) is not None:
+        return number
+    if objects:
+        return _checked(objects[0])
+    raise CommandError(f"wanted {WANTED}, got {repr(_legible(last)) if last else 'nothing'}")
 
 
-def _answer(line: str) -> dict[str, Any] | None:
+def _number(line: str) -> float | None:
+    try:
+        return float(line.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return None
+
+
+def _results(line: str) -> dict[str, Any] | None:
+    """The JSON object that the line is, if it tells of a result or a failure."""
     if not line.startswith("{"):
         return None
     try:
-        answer = json.loads(line)
+        found: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return answer if "value" in answer else None
+    return found if "value" in found or _has_number(found) or _has_reason(found) else None
 
 
-def _value(answer: Mapping[str, Any]) -> float:
-    value = answer["value"]
-    if value is None:
-        raise CommandError(_legible(str(answer.get("error") or "")) or "the command gave null as value")
-    if type(value) not in (int, float):
+def _checked(found: dict[str, Any]) -> dict[str, Any]:
+    """The object as it is, unless it tells of a failure."""
+    value = found.get("value")
+    if _has_reason(found) and not _has_number(found):
+        raise CommandError(_legible(found["error"]))
+    if "value" in found and value is None:
+        raise CommandError(_legible(str(found.get("error") or "")) or "the command gave null as value")
+    if "value" in found and not _is_number(value):
         raise CommandError(f'wanted a number or null as "value", got {_legible(json.dumps(value))}')
-    return number_of(value)
+    return found
+
+
+def _has_number(found: dict[str, Any]) -> bool:
+    return any(map(_is_number, found.values()))
+
+
+def _has_reason(found: dict[str, Any]) -> bool:
+    reason = found.get("error")
+    return isinstance(reason, str) and bool(reason.strip())
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 def _mentioned(part: str) -> list[str]:
@@ -201,10 +221,10 @@ def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
 def _end_of(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - LONGEST_READ))
-    content = file.read(LONGEST_READ)
-    if size > LONGEST_READ:
-        content = re.sub(rb"\A\S+", b"", content)  # a word cut in two may look like a number
-    return content.decode(errors="replace")
+    text = file.read(LONGEST_READ).decode(errors="replace")
+    return (
+        f"...{text}" if size > LONGEST_READ else text
+    )  # a line without its beginning may look like a number
 
 
 def _ending(code: int) -> str:

@@ -19,7 +19,7 @@ lease = 60.0                   # seconds after which the trial of a worker that 
 python = "objective:loss"      # the function loss in objective.py, beside this file
 
 # Or any program. Each {name} becomes the value of a parameter, {params} all of them as JSON. The value is the
-# last number that it prints, or a last line such as {"value": 0.25}; an exit code other than 0 is a failure.
+# last line it prints, one number alone, or a line {"value": 0.25}; an exit code other than 0 is a failure.
 # command = "python train.py --rate {rate} --momentum {momentum} --warmup {warmup} --method {method}"
 # shell = false                # true: let /bin/sh run it, for pipes and variables
 
