@@ -2,7 +2,8 @@ import itertools
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import msgspec
@@ -12,10 +13,11 @@ import sqlalchemy as sa
 
 from bopp import Choice, Float, Int, Recipe, Space
 from bopp.errors import ConfigError
-from bopp.study import config
+from bopp.parameter import KINDS
 from bopp.study.command import Command
 from bopp.study.config import Config, load
 from bopp.study.function import python_objective
+from bopp.study.tables import StudyTable, field_kinds, read_table, wanted
 from bopp.study.templates import OBJECTIVE_TEMPLATE, TEMPLATE
 
 STUDY = """
@@ -456,6 +458,37 @@ def test_a_wrong_parameter_is_named(parameter: str, expected: str, name: str, tm
     assert problem_of(tmp_path, space=space).startswith(f"[space] {shown}: {expected}")
 
 
+@pytest.mark.parametrize("kind", KINDS.values())
+def test_every_field_of_a_parameter_can_be_described(kind: type) -> None:
+    for hint in field_kinds(kind).values():
+        assert wanted(hint)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Stands for a kind of parameter that nobody has thought of."""
+
+    low: float
+    steps: int
+    marks: Sequence[Hashable] = ()
+    round: bool = False
+
+
+def test_a_new_kind_of_parameter_needs_its_fields_alone() -> None:
+    row = {"type": "grid", "low": 1, "steps": 3, "marks": ["a", ["b"]]}
+    assert read_table("x", Grid, row, "type") == Grid(1.0, 3, ("a", ("b",)))
+    for name, value, expected in [
+        ("low", "1", 'low: wanted a finite number, got "1"'),
+        ("steps", 1.5, "steps: wanted an integer, got 1.5"),
+        ("marks", [{}], "marks: wanted texts, finite numbers, true, false or lists of these, got {}"),
+        ("round", 1, "round: wanted true or false, got 1"),
+        ("log", True, "log: no such field; wanted type, low, steps, marks, round"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            read_table("x", Grid, row | {name: value}, "type")
+        assert str(caught.value) == f"x {expected}"
+
+
 def test_a_function_is_imported_from_the_folder_of_the_file(tmp_path: Path) -> None:
     write(tmp_path, "from beside import half\ndef loss(params): return half(params['lr'])", "objective.py")
     write(tmp_path, "def half(x): return x / 2", "beside.py")
@@ -629,7 +662,7 @@ def test_the_template_works_as_it_stands(tmp_path: Path) -> None:
 def test_the_template_names_every_field_and_every_default() -> None:
     commented = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
     document = tomllib.loads(commented)
-    study = {field.name: field for field in msgspec.structs.fields(config.StudyTable)}
+    study = {field.name: field for field in fields(StudyTable)}
     assert document["study"].keys() == study.keys()
     assert document["objective"].keys() == {"python", "command", "shell"}
     for name in ("store", "direction", "seed", "recipe", "workers", "lease"):

@@ -356,3 +356,6 @@ def _from_unit(u: float, low: float, high: float, log: bool) -> float:
     else:
         value = math.exp(min((1.0 - u) * math.log(low) + u * math.log(high), math.log(high)))
     return min(max(value, low), high)
+
+
+KINDS: dict[str, type] = {"Float": Float, "Int": Int, "Choice": Choice}

@@ -1,0 +1,150 @@
+"""Tables: what the tables of a study file may hold; what is wrong in one becomes a line that names the field.
+
+A table has the fields of a dataclass: for [study] and [objective] of one that is here, for a parameter of its
+own class, so that a new kind of parameter needs no table. An annotation says what a field may hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from bopp.errors import ConfigError, SpaceError
+from bopp.parameter import KINDS, Parameter
+from bopp.study.function import REFERENCE
+from bopp.suggest import Recipe
+from bopp.trial import Direction
+
+Table = TypeVar("Table")
+
+LARGEST = sys.float_info.max
+LONGEST_GOT = 100  # characters of what came, in a message
+RECIPES: dict[str, Callable[[], Recipe]] = {
+    "default": Recipe.default,
+    "random": Recipe.random,
+    "paper-ucb": lambda: Recipe.paper("ucb"),
+    "paper-pi": lambda: Recipe.paper("pi"),
+    "paper-ei": lambda: Recipe.paper("ei"),
+}
+PARAMETERS = {name.lower(): kind for name, kind in KINDS.items()}
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return rf"\A(?:{'|'.join(names)})\Z"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = (f'"{name}"' for name in names)
+    return f"{', '.join(others)} or {last}"
+
+
+Text = Annotated[str, Meta(pattern=r"\A.*\S.*\Z", description="a line of text")]
+Lines = Annotated[str, Meta(description="a text")]
+Url = Annotated[str, Meta(description='the URL of a database such as "sqlite:///study.db"')]
+Reference = Annotated[str, Meta(pattern=REFERENCE, description='"module:function"')]
+Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
+RecipeName = Annotated[str, Meta(pattern=_one_of(RECIPES), description=f"one of {', '.join(RECIPES)}")]
+Kind = Annotated[str, Meta(pattern=_one_of(PARAMETERS), description=_listed(PARAMETERS))]
+Truth = Annotated[bool, Meta(description="true or false")]
+Whole = Annotated[int, Meta(description="an integer")]
+Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
+Seed = Annotated[int, Meta(ge=0, description="an integer >= 0")]
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
+Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number of seconds above 0")]
+Options = Annotated[list[Any], Meta(description="a list of options")]
+
+DESCRIBED: dict[Any, Any] = {float: Number, int: Whole, bool: Truth, Sequence: Options}
+"""What a file may hold for a field of a parameter, by its annotation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyTable:
+    name: Text
+    store: Url = "sqlite:///study.db"
+    direction: Way = "minimize"
+    budget: Count
+    seed: Seed = 0
+    recipe: RecipeName = "default"
+    workers: Count = 1
+    timeout: Seconds | None = None
+    target: Number | None = None
+    lease: Seconds = 60.0
+
+
+@dataclass(frozen=True)
+class ObjectiveTable:
+    python: Reference | None = None
+    command: Lines | None = None
+    shell: Truth = False
+
+
+def parameter(where: str, row: Any) -> Parameter:
+    """The parameter that a table of [space] describes."""
+    if not isinstance(row, dict):
+        raise ConfigError(f'{where} wanted a table such as {{ type = "int", ... }}, got {shown(row)}')
+    kind: type[Parameter] = PARAMETERS[_converted(f"{where} type", Kind, row.get("type"))]
+    try:
+        return read_table(where, kind, row, "type").checked()
+    except SpaceError as error:
+        raise ConfigError(f"{where} {error}") from None
+
+
+def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
+    """The table with each field in its type; fields that it may have also are left out."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: wanted a table, got {shown(table)}")
+    kinds, required = field_kinds(kind), _required(kind)
+    for name in table:
+        if name not in (*also, *kinds):
+            raise ConfigError(f"{where} {name}: no such field; wanted {', '.join([*also, *kinds])}")
+    given = [name for name in kinds if name in table or name in required]
+    return kind(**{name: _converted(f"{where} {name}", kinds[name], table.get(name)) for name in given})
+
+
+def field_kinds(kind: Any) -> dict[str, Any]:
+    """The fields of a dataclass, each with what a file may hold for it."""
+    hints = get_type_hints(kind, include_extras=True)
+    types = {field.name: hints[field.name] for field in fields(kind)}
+    return {name: DESCRIBED.get(get_origin(hint) or hint, hint) for name, hint in types.items()}
+
+
+def _required(kind: Any) -> set[str]:
+    return {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+
+
+def _converted(where: str, kind: Any, value: Any) -> Any:
+    try:
+        found = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise ConfigError(f"{where}: wanted {wanted(kind)}, got {shown(value)}") from None
+    return tuple(_option(where, one) for one in found) if isinstance(found, list) else found
+
+
+def _option(where: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_option(where, one) for one in value)
+    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    plain = "texts, finite numbers, true, false or lists of these"
+    raise ConfigError(f"{where}: wanted {plain}, got {shown(value)}")
+
+
+def wanted(kind: Any) -> str:
+    """What a field of this kind may hold, in words."""
+    described = next(part for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__"))
+    return str(described.__metadata__[0].description)
+
+
+def shown(value: Any) -> str:
+    """A value of the file as the file has it, or nearly so."""
+    if value is None:
+        return "nothing"
+    text = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= LONGEST_GOT else f"{text[:LONGEST_GOT]}..."
