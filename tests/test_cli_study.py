@@ -607,6 +607,27 @@ def test_a_value_may_be_negative_or_no_number(bopp: Bopp, here: Path, text: str,
     assert json.loads(bopp("trials", "--json").out) == trials
 
 
+@pytest.mark.parametrize("settings", [{}, {"recipe": "default"}])
+def test_a_file_without_a_recipe_goes_on_with_that_of_the_study(
+    bopp: Bopp, here: Path, settings: dict[str, str]
+) -> None:
+    written(here, recipe="random")
+    assert bopp("ask").code == 0
+    written(here, **settings)
+    assert bopp("ask").code == 0
+    written(here, recipe="paper-ucb")
+    assert_refused(bopp("ask"), 2, "'a study' has", "recipe")
+    with library.open_study(url_of(here), "a study") as study:
+        assert study.recipe == Recipe.random()
+
+
+def test_a_new_study_of_a_file_without_a_recipe_has_the_default(bopp: Bopp, here: Path) -> None:
+    written(here)
+    assert bopp("ask").code == 0
+    with library.open_study(url_of(here), "a study") as study:
+        assert study.recipe == Recipe.default()
+
+
 def test_choices_are_told_by_their_text(bopp: Bopp, here: Path) -> None:
     space = '[space]\nc = { type = "choice", options = ["a=b", " ", "", 3, 0.5, true, [1, 2], "ü"] }\n'
     written(here, objective=None, space=space, recipe="random")

@@ -87,7 +87,7 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         direction="minimize",
         budget=10,
         seed=0,
-        recipe=Recipe.default(),
+        recipe=None,
         workers=1,
         timeout=None,
         target=None,
@@ -156,14 +156,14 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "recipe"),
     [
-        ("default", Recipe.default()),
+        ("default", None),
         ("random", Recipe.random()),
         ("paper-ucb", Recipe.paper("ucb")),
         ("paper-pi", Recipe.paper("pi")),
         ("paper-ei", Recipe.paper("ei")),
     ],
 )
-def test_recipes_go_by_their_names(name: str, recipe: Recipe, tmp_path: Path) -> None:
+def test_recipes_go_by_their_names(name: str, recipe: Recipe | None, tmp_path: Path) -> None:
     found = read(tmp_path, f'{STUDY}recipe = "{name}"\n').recipe
     assert repr(found) == repr(recipe)
 
@@ -665,7 +665,7 @@ def test_the_template_names_every_field_and_every_default() -> None:
     study = {field.name: field for field in fields(StudyTable)}
     assert document["study"].keys() == study.keys()
     assert document["objective"].keys() == {"python", "command", "shell"}
-    for name in ("store", "direction", "seed", "recipe", "workers", "lease"):
+    for name in ("store", "direction", "seed", "workers", "lease"):
         assert document["study"][name] == study[name].default
 
 
@@ -673,6 +673,7 @@ def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
     found = load(write(tmp_path, re.sub(r"^python = .*$", "", text, flags=re.MULTILINE)))
     assert (found.timeout, found.target) == (600.0, -9.0)
+    assert repr(found.recipe) == repr(Recipe.random())
     assert isinstance(found.source, Command)
     assert not found.source.shell
 

@@ -33,7 +33,7 @@ class Config:
     direction: Direction
     budget: int
     seed: int
-    recipe: Recipe
+    recipe: Recipe | None  # None: the one that the study has, or bopp's default for a new one
     workers: int
     timeout: float | None
     target: float | None
