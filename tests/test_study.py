@@ -29,7 +29,7 @@ import bopp
 from bopp import Choice, Float, Int, Optimizer, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StoreError, StudyError, TellError
 from bopp.parameter import Parameter
-from bopp.study import worker
+from bopp.study import identity
 from bopp.study.leases import Heartbeat
 from bopp.study.store import Store
 from forks import in_child
@@ -119,7 +119,7 @@ def test_a_trial_from_ask_to_tell(url: str) -> None:
     before = datetime.now(UTC)
     trial = study.ask()
     assert (trial.number, trial.state, trial.value, trial.origin) == (0, "asked", None, "suggested")
-    assert trial.worker == worker.name()
+    assert trial.worker == identity.name()
     assert study.trials == (trial,)
     told = study.tell(trial, 0.5)
     assert (told.state, told.value, told.error) == ("done", 0.5, None)
@@ -588,33 +588,34 @@ def test_a_trial_of_a_dead_process_is_taken_at_once(kept: str) -> None:
 
 
 def test_who_is_dead() -> None:
+    code = "from bopp.study import identity; print(identity.name(), flush=True); input()"
     child = subprocess.Popen(
-        [sys.executable, "-c", "from bopp.study import worker; print(worker.name(), flush=True); input()"],
+        [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     assert child.stdout is not None
     name = child.stdout.readline().strip()
-    assert not worker.is_dead(name)
+    assert not identity.is_dead(name)
     child.kill()
-    assert ended(lambda: worker.is_dead(name))  # a zombie, until it is waited for
+    assert ended(lambda: identity.is_dead(name))  # a zombie, until it is waited for
     child.communicate()
-    assert worker.is_dead(name)
-    assert not worker.is_dead(worker.name())
-    host, pid, birth = worker.name().split("/")
-    assert worker.is_dead(f"{host}/{pid}/{birth}0")  # another process had this number before
-    assert not worker.is_dead(f"{host}/{pid}/elsewhere-123")
+    assert identity.is_dead(name)
+    assert not identity.is_dead(identity.name())
+    host, pid, birth = identity.name().split("/")
+    assert identity.is_dead(f"{host}/{pid}/{birth}0")  # another process had this number before
+    assert not identity.is_dead(f"{host}/{pid}/elsewhere-123")
 
 
 @pytest.mark.parametrize("name", ["", "/", "//", "a/b/c", "a/-1/b", "a/²/b", "a/9" * 3, "\0/1/\0", "unknown"])
 def test_names_of_nobody_are_not_dead(name: str) -> None:
-    assert not worker.is_dead(name)
+    assert not identity.is_dead(name)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="Linux alone")
 def test_a_process_whose_title_is_not_unicode_has_a_name() -> None:
-    code = "open('/proc/self/comm', 'wb').write(b'\\xff)'); from bopp.study import worker; worker.name()"
+    code = "open('/proc/self/comm', 'wb').write(b'\\xff)'); from bopp.study import identity; identity.name()"
     assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
 
 

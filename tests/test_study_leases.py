@@ -391,14 +391,14 @@ def test_times_are_utc_whatever_the_zone(url: str, postgres_server: Server) -> N
 
 def test_a_process_that_may_not_be_looked_at_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where /proc hides the processes of other users."""
-    from bopp.study import worker
+    from bopp.study import identity
 
-    mine = worker.name()
+    mine = identity.name()
 
     def hidden(path: Path, *_: Any, **__: Any) -> Any:
         raise FileNotFoundError(path)
 
-    assert not worker.is_dead(mine)
+    assert not identity.is_dead(mine)
     for name in ("open", "read_text", "read_bytes"):
         monkeypatch.setattr(Path, name, hidden)
-    assert not worker.is_dead(mine)
+    assert not identity.is_dead(mine)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bopp.errors import RecipeError, StoreError
-from bopp.study import worker
+from bopp.study import identity
 from bopp.study.store import Moment
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Watch:
         return [
             lease
             for lease in leases
-            if worker.is_dead(lease.worker) or seen - self._suspects.get(lease, seen) >= lease.seconds / 4
+            if identity.is_dead(lease.worker) or seen - self._suspects.get(lease, seen) >= lease.seconds / 4
         ]
 
 

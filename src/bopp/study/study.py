@@ -18,7 +18,7 @@ from bopp.evaluation import Objective
 from bopp.progress import meter
 from bopp.result import Result
 from bopp.space import Params, Space
-from bopp.study import leases, worker
+from bopp.study import identity, leases
 from bopp.study.leases import Heartbeat, Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket, storable
 from bopp.study.recipes import read_recipe
@@ -309,7 +309,7 @@ class Study:
             return done
         claim = Claim(ticket, self._lease, until(now, self._lease))
         if plan.replaces:
-            taken = self._ledger.take_over(connection, plan.replaces, revision, claim, worker.name())
+            taken = self._ledger.take_over(connection, plan.replaces, revision, claim, identity.name())
             return self._ledger.claimed(connection, ticket) if taken else None
         trial = self._begun(connection, plan.params, plan.origin, now)
         if trial.number != plan.number or (plan.pops and not self._ledger.pop(connection, plan.pops)):
@@ -319,7 +319,7 @@ class Study:
 
     def _begun(self, connection: sa.Connection, params: Params, origin: Origin, now: Moment) -> Trial:
         number = len(self._ledger.trials(connection))
-        return Trial(number, params, origin=origin, asked_at=now.utc, worker=worker.name())
+        return Trial(number, params, origin=origin, asked_at=now.utc, worker=identity.name())
 
     @property
     def _held(self) -> dict[int, str]:

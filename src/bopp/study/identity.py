@@ -1,4 +1,4 @@
-"""Worker: the name of this process in a store, and whether another one is known to be dead."""
+"""Identity: the name of this process in a store, and whether the process of another name is dead."""
 
 from __future__ import annotations
 
