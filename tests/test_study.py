@@ -741,7 +741,7 @@ def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> No
 
 def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial is asked for and given back, while somebody else looks for a suggestion."""
-    monkeypatch.setattr("bopp.study.store.TURN", 0.1)
+    monkeypatch.setattr("bopp.study.turns.TURN", 0.1)
     study, other = opened(postgres_url), opened(postgres_url)
     leases = study._ledger.leases
 
@@ -760,7 +760,7 @@ def test_a_file_system_without_locks_delays_nobody(tmp_path: Path, monkeypatch: 
 
     study = opened(f"sqlite:///{tmp_path}/a.db")
     monkeypatch.setattr("fcntl.lockf", none)
-    monkeypatch.setattr("bopp.study.store.TURN", 1.0)
+    monkeypatch.setattr("bopp.study.turns.TURN", 1.0)
     began = time.monotonic()
     study.ask()
     assert time.monotonic() - began < 0.9

@@ -21,8 +21,7 @@ import pytest
 from bopp import Choice, Float, Int, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
-from bopp.study import schema
-from bopp.study import store as stores
+from bopp.study import faults, schema, sqlite
 from bopp.study.store import Store
 from forks import in_child
 
@@ -285,8 +284,8 @@ def test_a_store_that_is_opened_for_reading_alone_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = filled(tmp_path / "a.db")
-    whole = stores._file
-    monkeypatch.setattr(stores, "_file", lambda path, mode: whole(path, "ro"))
+    uri = sqlite.uri
+    monkeypatch.setattr(sqlite, "uri", lambda path, mode: uri(path, "ro"))
     study = opened(tmp_path / "a.db")
     assert study.trials == trials
     for change in everything(study, trials[-1])[3:9]:
@@ -552,9 +551,9 @@ def test_a_repeated_transaction_adds_nothing(tmp_path: Path) -> None:
     study = opened(tmp_path / "a.db")
     write = Store.write
 
-    def twice(self: Store, work: Any, alone: bool = False) -> Any:
-        first = write(self, work, alone)
-        assert write(self, work, alone) == first
+    def twice(self: Store, transaction: Any, alone: bool = False) -> Any:
+        first = write(self, transaction, alone)
+        assert write(self, transaction, alone) == first
         return first
 
     study.enqueue(PARAMS)
@@ -597,7 +596,7 @@ def test_a_lock_of_another_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "BUSY", 0.2)
+    monkeypatch.setattr(faults, "BUSY", 0.2)
     study = opened(tmp_path / "a.db")
     other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -1,0 +1,37 @@
+"""PostgreSQL: connections to a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from bopp.errors import MissingExtra, StudyError
+from bopp.study import faults
+from bopp.study.address import WANTED, without_secrets
+
+LOCK = 0x626F7070  # number of the advisory lock of a whole database: "bopp"
+
+
+def engine(url: sa.URL) -> sa.Engine:
+    """Keeps up to two connections; a server that vanished is noticed within a minute, not TCP's hours."""
+    watchful: dict[str, Any] = {
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+        "options": f"-c lock_timeout={1000 * faults.BUSY:.0f}",
+    }
+    unsaid = {name: setting for name, setting in watchful.items() if name not in url.query}
+    try:
+        return sa.create_engine(url, connect_args=unsaid, pool_size=2)
+    except exc.ArgumentError as error:
+        raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {error}") from None
+    except ImportError as error:
+        raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
+
+
+def lock(connection: sa.Connection) -> None:
+    """Wait until no other transaction holds this lock, and hold it until the end of this one."""
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
