@@ -63,12 +63,12 @@ def trial(number: int, state: str, value: float | None) -> dict[str, Any]:
     }
 
 
-def first_version(url: str) -> None:
-    """A store as the first version made it, with a study, three trials and a queue."""
+def store_of_version(number: int, url: str) -> None:
+    """A store as an older version made it, with a study, three trials and a queue."""
     with engine_of(url).begin() as connection:
-        for statement in schema.STEPS[0]:
+        for statement in (statement for step in schema.STEPS[:number] for statement in step):
             connection.exec_driver_sql(statement)
-        connection.execute(schema.schema.update().values(version=1))
+        connection.execute(schema.schema.update().values(version=number))
         connection.execute(schema.studies.insert().values(STUDY))
         for row in (trial(0, "done", 1.5), trial(1, "failed", None), trial(2, "asked", None)):
             connection.execute(schema.trials.insert().values(row))
@@ -91,9 +91,10 @@ def test_a_new_store_has_the_newest_version(url: str) -> None:
     assert "bopp_trials_revision" in indexes(url)
 
 
-def test_an_older_store_is_migrated_and_keeps_its_data(url: str) -> None:
-    first_version(url)
-    assert "bopp_trials_revision" not in indexes(url)
+@pytest.mark.parametrize("older", range(1, schema.VERSION))
+def test_an_older_store_is_migrated_and_keeps_its_data(url: str, older: int) -> None:
+    store_of_version(older, url)
+    assert ("bopp_trials_revision" in indexes(url)) == (older > 1)
     with open_study(url, "old") as study:
         assert version(url) == [schema.VERSION]
         assert "bopp_trials_revision" in indexes(url)
@@ -116,9 +117,28 @@ def test_the_steps_make_the_tables_that_are_used(url: str) -> None:
         assert {column["name"] for column in found.get_columns(table.name)} == {c.name for c in table.columns}
 
 
+@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
+def test_each_version_has_the_columns_that_came_until_then(url: str, number: int) -> None:
+    store_of_version(number, url)
+    found = sa.inspect(engine_of(url))
+    for table in (schema.schema, schema.studies, schema.trials, schema.queue):
+        there = {column["name"] for column in found.get_columns(table.name)}
+        assert there == {column.name for column in table.columns if schema.SINCE[column] <= number}
+
+
+@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
+def test_what_a_version_lacks_is_read_as_null(url: str, number: int) -> None:
+    store_of_version(number, url)
+    with engine_of(url).begin() as connection:
+        columns = schema.as_of(number, *schema.trials.c)
+        row = connection.execute(sa.select(*columns).where(schema.trials.c.number == 0)).mappings().one()
+    assert list(row) == [column.name for column in schema.trials.c]
+    assert (row["value"], row["revision"], row["more"]) == (1.5, 1, None)
+
+
 def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
-    first_version(url)
+    store_of_version(1, url)
     with engine_of(url).begin() as connection:
         connection.execute(schema.schema.update().values(version=schema.VERSION + 1))
     before = (tmp_path / "a.db").read_bytes()
@@ -149,7 +169,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     url: str, monkeypatch: pytest.MonkeyPatch, from_version: int
 ) -> None:
     if from_version:
-        first_version(url)
+        store_of_version(1, url)
     half = ("CREATE TABLE bopp_half (x INTEGER)", "UPDATE bopp_schema SET version = 77", "NONSENSE")
     monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, half))
     monkeypatch.setattr(schema, "VERSION", len(schema.STEPS))

@@ -10,6 +10,7 @@ import json
 import uuid
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bopp.data import Array, History
 from bopp.errors import BoppError, StudyError
 from bopp.space import Params, Space
 from bopp.study.leases import Lease
-from bopp.study.schema import queue, studies, trials
+from bopp.study.schema import as_of, queue, studies, trials, version_at
 from bopp.trial import Direction, Trial, history_of
 from bopp.written import UNREADABLE, read_params, read_trial, written_params
 
@@ -34,11 +35,6 @@ MY, SINCE = sa.bindparam("my", type_=sa.BigInteger), sa.bindparam("since", type_
 TICKET = sa.bindparam("my_ticket", type_=sa.Text)
 LOCK = studies.update().where(studies.c.id == MY).values(revision=studies.c.revision + 1)
 REVISION = sa.select(studies.c.revision).where(studies.c.id == MY)
-CHANGED = (
-    sa.select(*FIELDS, trials.c.revision)
-    .where(trials.c.study == MY, trials.c.revision > SINCE)
-    .order_by(trials.c.number)
-)
 CHANGE = (
     trials.update()
     .where(trials.c.study == MY, trials.c.number == sa.bindparam("my_number", type_=sa.Integer))
@@ -85,7 +81,8 @@ class Ledger:
 
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
-        rows = connection.execute(CHANGED, {"my": self._id, "since": self._revision}).mappings().all()
+        since = {"my": self._id, "since": self._revision}
+        rows = connection.execute(_changed(version_at(connection)), since).mappings().all()
         changed = [self._read(row) for row in rows]
         revisions = [row["revision"] for row in rows]
         new = [trial.number for trial in changed if not 0 <= trial.number < len(self._trials)]
@@ -205,6 +202,13 @@ class Ledger:
             return read_trial(self._space, {**values, "params": json.loads(row["params"])}, number)
         except (*UNREADABLE, BoppError) as error:
             raise StudyError(f"trial {number} cannot be read: {error}") from error
+
+
+@cache
+def _changed(version: int) -> sa.Select[Any]:
+    """Selects the trials that changed since a revision, from a store of this version."""
+    changed = (trials.c.study == MY) & (trials.c.revision > SINCE)
+    return sa.select(*as_of(version, *FIELDS, trials.c.revision)).where(changed).order_by(trials.c.number)
 
 
 def new_ticket() -> str:

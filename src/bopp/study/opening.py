@@ -106,7 +106,8 @@ def checked_name(name: Any) -> str:
 
 def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
     """The row of a study."""
-    found = sa.select(schema.studies).where(schema.studies.c.name == name)
+    columns = schema.as_of(schema.version_at(connection), *schema.studies.c)
+    found = sa.select(*columns).where(schema.studies.c.name == name)
     return connection.execute(found).mappings().first()
 
 

@@ -1,20 +1,37 @@
 """Schema: the tables of a store, and the steps that lead there from an empty database or an older version.
 
 A new store takes every step, an older one those it lacks, in one transaction. A step is never changed once it
-has been released; a change of the tables is a further step.
+has been released; a change of the tables is a further step. A store that is only looked at takes no step: the
+columns that it lacks are read as NULL.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from bopp.errors import StudyError
 
+Kind = type[sa.types.TypeEngine[Any]]
 
-def _table(name: str, /, **columns: type[sa.types.TypeEngine[Any]]) -> sa.TableClause:
-    return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
+
+class Later(NamedTuple):
+    """A column that was not in the first version."""
+
+    kind: Kind
+    since: int  # version
+
+
+SINCE: dict[sa.ColumnElement[Any], int] = {}
+"""The version that brought each column."""
+
+
+def _table(name: str, /, **columns: Kind | Later) -> sa.TableClause:
+    dated = {key: kind if isinstance(kind, Later) else Later(kind, since=1) for key, kind in columns.items()}
+    table = sa.table(name, *(sa.column(key, kind) for key, (kind, _) in dated.items()))
+    SINCE.update({table.c[key]: since for key, (_, since) in dated.items()})
+    return table
 
 
 schema = _table("bopp_schema", version=sa.Integer)
@@ -29,6 +46,7 @@ studies = _table(
     recipe=sa.Text,
     created_at=sa.Text,
     revision=sa.BigInteger,  # grows with every change of a trial
+    problem=Later(sa.Text, since=3),  # JSON, or NULL
 )
 
 trials = _table(
@@ -48,6 +66,7 @@ trials = _table(
     lease=sa.Double,  # seconds; none: held until it is told
     lease_until=sa.Double,  # by the clock of the store
     revision=sa.BigInteger,  # of the study, when the trial last changed
+    more=Later(sa.Text, since=3),  # JSON, or NULL
 )
 
 queue = _table(
@@ -75,6 +94,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
             place BIGINT NOT NULL, params TEXT NOT NULL, popped BOOLEAN NOT NULL)""",
     ),
     ("CREATE INDEX bopp_trials_revision ON bopp_trials (study, revision)",),
+    ("ALTER TABLE bopp_trials ADD COLUMN more TEXT", "ALTER TABLE bopp_studies ADD COLUMN problem TEXT"),
 )
 """In words that SQLite and PostgreSQL both understand."""
 
@@ -93,6 +113,16 @@ def version_of(connection: sa.Connection) -> int:
             f"the store has schema version {versions[0]}, this bopp knows {VERSION}: use a newer bopp"
         )
     return versions[0]
+
+
+def version_at(connection: sa.Connection) -> int:
+    """The version by which to read through a connection: the newest, unless its store says otherwise."""
+    return int(connection.get_execution_options().get("bopp_version", VERSION))
+
+
+def as_of(version: int, *columns: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
+    """Columns to select from a store of this version: NULL in place of those that came later."""
+    return [column if SINCE[column] <= version else sa.null().label(str(column.key)) for column in columns]
 
 
 def migrate(connection: sa.Connection) -> None:
