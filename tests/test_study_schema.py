@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,20 +12,10 @@ from bopp import Float, Recipe, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import schema
-from bopp.study.recipes import written_recipe
 from bopp.study.store import Store
+from versions import engine_of, store_of_version
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
-STUDY = {
-    "id": 1,
-    "name": "old",
-    "space": json.dumps({"x": {"kind": "Float", "low": 0.0, "high": 1.0, "log": False}}),
-    "direction": '"maximize"',
-    "seed": "7",
-    "recipe": json.dumps(written_recipe(Recipe.random())),
-    "created_at": "2024-01-01T00:00:00+00:00",
-    "revision": 5,
-}
 
 
 @pytest.fixture(autouse=True)
@@ -44,36 +33,6 @@ def let_go() -> Iterator[None]:
     Store.__init__ = begin  # type: ignore[method-assign]
     for store in stores:
         store.close()
-
-
-def engine_of(url: str) -> sa.Engine:
-    return sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
-
-
-def trial(number: int, state: str, value: float | None) -> dict[str, Any]:
-    return {
-        "study": 1,
-        "number": number,
-        "params": json.dumps({"x": number / 10}),
-        "state": state,
-        "value": value,
-        "origin": "suggested",
-        "ticket": f"t{number}",
-        "revision": number + 1,
-    }
-
-
-def store_of_version(number: int, url: str) -> None:
-    """A store as an older version made it, with a study, three trials and a queue."""
-    with engine_of(url).begin() as connection:
-        for statement in (statement for step in schema.STEPS[:number] for statement in step):
-            connection.exec_driver_sql(statement)
-        connection.execute(schema.schema.update().values(version=number))
-        connection.execute(schema.studies.insert().values(STUDY))
-        for row in (trial(0, "done", 1.5), trial(1, "failed", None), trial(2, "asked", None)):
-            connection.execute(schema.trials.insert().values(row))
-        waiting = {"ticket": "q", "study": 1, "place": 4, "params": '{"x": 0.75}', "popped": False}
-        connection.execute(schema.queue.insert().values(waiting))
 
 
 def version(url: str) -> list[int]:

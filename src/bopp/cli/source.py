@@ -21,14 +21,14 @@ Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
 
 
 def existing(source: str, name: str | None) -> Study:
-    """A study that is there, to look at."""
+    """A study that is there, opened to look: its store stays as it is."""
     from bopp import open_study
     from bopp.study.config import load
 
     if "://" in source:
-        return open_study(source, name or only(source))
+        return open_study(source, name or only(source), read_only=True)
     config = load(Path(source))
-    return open_study(config.store, name or config.name)
+    return open_study(config.store, name or config.name, read_only=True)
 
 
 def by_hand(source: str, name: str | None) -> Study:

@@ -34,6 +34,12 @@ def passes(error: Exception) -> bool:
     return str(state).startswith(PASSING)
 
 
+def left_half_done(error: Exception) -> bool:
+    """Whether a killed writer left a journal, which SQLite has to roll back before anybody can read."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(cause, "sqlite_errorname", None) == "SQLITE_READONLY_ROLLBACK"
+
+
 def reason(error: Exception) -> str:
     """What went wrong, in one line, with a hint where there is one."""
     cause = error.orig if isinstance(error, exc.DBAPIError) else error

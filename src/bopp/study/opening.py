@@ -35,6 +35,8 @@ def open_study(
     seed: int | None = None,
     recipe: Recipe | None = None,
     lease: float | None = 60.0,
+    *,
+    read_only: bool = False,
 ) -> Study:
     """Open the study of this name, or create it where there is none; many may do so at once.
 
@@ -47,13 +49,15 @@ def open_study(
         recipe: how to suggest; `Recipe.default()` for a new study.
         lease: for how many seconds a worker may be silent before its trials go to others. None: this one
             holds its trials until they are told, as by hand or in a laboratory.
+        read_only: look at a study that is there, and change nothing (False). The store stays as it is, even
+            one of an older bopp; the study refuses to ask, tell, observe and the like.
 
     Space, direction, seed and recipe belong to the study: others than it has are refused.
     """
     checked_name(name)
     leases.checked(lease)
     wanted = _wanted(space, direction, seed, recipe)
-    store = Store(url, create=space is not None)
+    store = Store(url, "look" if read_only else "use" if space is None else "create")
     try:
         return _opened(store, name, wanted, recipe, lease)
     except BaseException:
@@ -66,9 +70,10 @@ def _opened(
 ) -> Study:
     row = store.read(lambda connection: find(connection, name))
     if row is None:
-        if "space" not in wanted:
+        if store.access != "create":
             there = ", ".join(map(repr, store.read(_names))) or "none"
-            raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. A new one wants a space")
+            why = "Opened to look, none is created" if "space" in wanted else "A new one wants a space"
+            raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. {why}")
         row = store.write(lambda connection: _created(connection, name, wanted), alone=True)
     definition = definition_in(row)
     for field, mine in wanted.items():
@@ -80,7 +85,7 @@ def _opened(
 
 def names(url: str) -> list[str]:
     """The studies of a store that is there, in the order in which they were created."""
-    with Store(url, create=False) as store:
+    with Store(url, "look") as store:
         return store.read(_names)
 
 

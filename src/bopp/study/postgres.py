@@ -14,7 +14,7 @@ from bopp.study.address import WANTED, without_secrets
 LOCK = 0x626F7070  # number of the advisory lock of a whole database: "bopp"
 
 
-def engine(url: sa.URL) -> sa.Engine:
+def engine(url: sa.URL, read_only: bool) -> sa.Engine:
     """Keeps up to two connections; a server that vanished is noticed within a minute, not TCP's hours."""
     watchful: dict[str, Any] = {
         "connect_timeout": 10,
@@ -25,7 +25,8 @@ def engine(url: sa.URL) -> sa.Engine:
     }
     unsaid = {name: setting for name, setting in watchful.items() if name not in url.query}
     try:
-        return sa.create_engine(url, connect_args=unsaid, pool_size=2)
+        options = {"postgresql_readonly": True} if read_only else {}
+        return sa.create_engine(url, connect_args=unsaid, pool_size=2, execution_options=options)
     except exc.ArgumentError as error:
         raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {error}") from None
     except ImportError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,13 +14,14 @@ from sqlalchemy import event, pool
 from bopp.study import faults, schema
 
 MEMORY = ":memory:"
+HALF_DONE = "a killed process left a change half done; whoever may write the file and its folder can undo it"
 
 
-def engine(path: Path | str) -> sa.Engine:
+def engine(path: Path | str, read_only: bool) -> sa.Engine:
     """Opens a file anew for each transaction, so that no connection outlives a fork or a deleted file."""
     made = sa.create_engine(
         "sqlite://",
-        creator=lambda: _connected(path),
+        creator=lambda: opened(path, "ro" if read_only else "rw"),
         poolclass=pool.StaticPool if path == MEMORY else pool.NullPool,
     )
 
@@ -36,30 +38,84 @@ def engine(path: Path | str) -> sa.Engine:
 
 
 def uri(path: Path, mode: str) -> str:
-    """A file as SQLite wants it named, to be opened in a mode: "ro", "rw" or "rwc"."""
+    """A file as SQLite wants it named, to be opened to read ("ro"), to write ("rw") or to create ("rwc")."""
     return f"file:{quote(str(path))}?mode={mode}"
+
+
+def opened(path: Path | str, mode: str) -> sqlite3.Connection:
+    """A connection to a file, or to memory; "ro" leaves the file and its folder as they are.
+
+    There are two exceptions, in which SQLite has to write although what the file holds stays the same. A
+    writer that was killed may leave a journal, which must be rolled back before anybody can read. And in WAL
+    mode, which bopp never sets but others may, there are files beside the database while it is open.
+    """
+    if not isinstance(path, Path):
+        return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    if mode != "ro":
+        return _opened(path, mode)
+    if path.is_dir():  # SQLite would speak of a disk error
+        raise sqlite3.OperationalError("unable to open database file")
+    connection = _opened(path, mode)
+    try:
+        journal = _journal(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        return _opened_despite(error, path)
+    if journal == "wal":
+        with closing(connection):  # last, so that the other one removes the files beside the database
+            return _opened_for_queries(path, "rw")
+    return connection
 
 
 def damage(path: Path, mode: str) -> str | None:
     """What is wrong with a file; None where it is sound."""
-    connection = sqlite3.connect(uri(path, mode), faults.BUSY, uri=True)
-    try:
+    with closing(opened(path, mode)) as connection:
         return _damage(connection, path)
-    finally:
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri(path, mode), faults.BUSY, uri=True, isolation_level=None, check_same_thread=False
+    )
+
+
+def _opened_for_queries(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection that has rolled back a journal, if there was one, and takes no change of data."""
+    connection = _opened(path, mode)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        _journal(connection)
+    except BaseException:
         connection.close()
+        raise
+    return connection
 
 
-def _connected(path: Path | str) -> sqlite3.Connection:
-    if isinstance(path, Path):
-        name = uri(path, "rw")
-        return sqlite3.connect(name, faults.BUSY, uri=True, isolation_level=None, check_same_thread=False)
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+def _opened_despite(error: sqlite3.Error, path: Path) -> sqlite3.Connection:
+    """A connection to a file that mode "ro" does not suffice for; the error where nothing helps."""
+    if faults.left_half_done(error):
+        try:
+            return _opened_for_queries(path, "rw")
+        except sqlite3.Error as again:
+            if faults.left_half_done(again):
+                raise sqlite3.OperationalError(HALF_DONE) from again
+            raise
+    closed = getattr(error, "sqlite_errorname", None) in ("SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN")
+    if closed and not any(Path(f"{path}-{beside}").exists() for beside in ("wal", "journal")):
+        return _opened_for_queries(path, "ro&immutable=1")  # WAL mode, in a folder where nobody can write
+    raise error
+
+
+def _journal(connection: sqlite3.Connection) -> str:
+    """The kind of journal that a file has; to tell it, SQLite has to read the file."""
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
     connection.execute("BEGIN")
     (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
-    if path.stat().st_size < pages * size:
+    short = path.stat().st_size < pages * size
+    if short and _journal(connection) != "wal":  # which keeps new pages beside the file for a while
         return "its end is missing"
     for table, *_ in connection.execute("PRAGMA foreign_key_check"):
         if table in (schema.trials.name, schema.queue.name):

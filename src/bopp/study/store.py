@@ -5,6 +5,9 @@ store.write(transaction)    transaction(connection), which changes something; in
 
 A transaction may be called again after a lost connection, so it must be safe to repeat: what it inserts
 carries a ticket by which a second call finds what the first one did.
+
+Looking never writes: a store that is opened to look stays as it is, to the last byte. One of an older version
+is not migrated; what its tables lack is read as NULL.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -30,7 +33,9 @@ from bopp.study.interrupts import uninterrupted
 
 T = TypeVar("T")
 Transaction = Callable[[sa.Connection], T]
+Access = Literal["look", "use", "create"]
 
+MODES: dict[Access, str] = {"look": "ro", "use": "rw", "create": "rwc"}  # of SQLite
 ABSENT = 5.0  # seconds to wait for a server that has never answered
 
 _no_fork = threading.RLock()  # held during transactions, so that no process is forked in the middle of one
@@ -49,16 +54,26 @@ class Moment:
 
 
 class Store:
-    """A database by its URL; `create` makes a SQLite file where there is none."""
+    """A database by its URL.
 
-    def __init__(self, url: str, create: bool = True):
+    Args:
+        access: "look" only reads; "use" wants a store that is there, and migrates one of an older version;
+            "create" makes a SQLite file and the tables where there are none.
+    """
+
+    def __init__(self, url: str, access: Access = "create"):
         self.url, self.path = understood(url)
-        self._engine = postgres.engine(self.url) if self.path is None else sqlite.engine(self.path)
+        self.access = access
+        looks = access == "look"
+        self._engine = (
+            postgres.engine(self.url, looks) if self.path is None else sqlite.engine(self.path, looks)
+        )
+        self._version = schema.VERSION
         self._turns = turns.Turns(self._lock())
         self._process = os.getpid()
         self._reached = False
         try:
-            self._prepare(create)
+            self._prepare()
         except BaseException:
             self.close()
             raise
@@ -68,13 +83,21 @@ class Store:
 
     def read(self, transaction: Transaction[T]) -> T:
         """What a transaction finds that only reads."""
-        return self._run(transaction, "BEGIN")
+
+        def look(connection: sa.Connection) -> T:
+            if self._version < schema.VERSION:  # and somebody may have migrated it since
+                self._version = schema.version_of(connection)
+                connection = connection.execution_options(bopp_version=self._version)
+            return transaction(connection)
+
+        return self._run(look, "BEGIN")
 
     def write(self, transaction: Transaction[T], alone: bool = False) -> T:
         """What a transaction returns, once its changes are on the disk.
 
         `alone` keeps out all others that want to be alone in the whole database, not only in one study.
         """
+        self.check_writable()
 
         def locked(connection: sa.Connection) -> T:
             if alone and self.path is None:
@@ -92,8 +115,14 @@ class Store:
 
     def turn(self, study: int) -> AbstractContextManager[None]:
         """Let one at a time look for a suggestion."""
+        self.check_writable()
         self._leave_parent()
         return self._turns.take(study)
+
+    def check_writable(self) -> None:
+        """Refuse to change a store that was opened to look."""
+        if self.access == "look":
+            raise StudyError(f"{self!r} was opened to look (read_only=True), so nothing in it can be changed")
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +157,8 @@ class Store:
                 self._reached = True
                 return result
             except (exc.SQLAlchemyError, sqlite3.Error) as error:
-                if not faults.passes(error) or time.monotonic() > deadline:
+                passes = faults.passes(error) or (self.access == "look" and faults.left_half_done(error))
+                if not passes or time.monotonic() > deadline:
                     raise StoreError(f"{self!r}: {faults.reason(error)}") from error
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
@@ -141,22 +171,24 @@ class Store:
                 with connection.begin():
                     return transaction(connection)
 
-    def _prepare(self, create: bool) -> None:
+    def _prepare(self) -> None:
         if isinstance(self.path, Path):
-            self._check_file(self.path, create)
+            self._check_file(self.path)
         version = self.read(schema.version_of)
-        if version == 0 and not create:
+        if version == 0 and self.access != "create":
             raise StudyError(f"{self!r} has no studies")
-        if version < schema.VERSION:
+        if self.access == "look":
+            self._version = version
+        elif version < schema.VERSION:
             self.write(schema.migrate, alone=True)
 
-    def _check_file(self, path: Path, create: bool) -> None:
+    def _check_file(self, path: Path) -> None:
         """Create a file if wanted; refuse one that is missing or damaged."""
-        if not create and not path.exists():
+        if self.access != "create" and not path.exists():
             raise StudyError(f"there is no file {str(path)!r}; the first run creates it")
         try:
             with _no_fork:
-                damage = sqlite.damage(path, "rwc" if create else "rw")
+                damage = sqlite.damage(path, MODES[self.access])
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self!r}: {faults.reason(error)}") from error
         if damage:

@@ -213,6 +213,7 @@ class Study:
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial of ours: whoever asks next gets it."""
+        self._store.check_writable()
         ticket = self._held.pop(self._number(trial), None)
         if ticket:
             self._store.write(lambda connection: self._ledger.release(connection, ticket))
@@ -264,6 +265,7 @@ class Study:
             trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
             callback: called with the study and each trial told here; what is true ends the run (None).
         """
+        self._store.check_writable()
         checked_budget(budget)
         ends = limits(target, time_limit, callback)
         with meter(budget, progress) as show:
