@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from bopp import Float, Recipe, Study, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
-from bopp.study import schema
+from bopp.study import schema, sqlite
 from bopp.study.exchange import exported
 from bopp.study.opening import names
 from bopp.study.store import Store
@@ -251,6 +251,23 @@ def test_a_writer_that_is_killed_while_somebody_looks(made: Path) -> None:
     before = struck(made)
     assert study.trials == seen
     assert made.read_bytes() == before
+
+
+def test_a_writer_that_is_killed_between_opening_and_reading(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, journal = looked(made, "a"), sqlite._journal
+    before: list[bytes] = []
+
+    def then_killed(connection: sqlite3.Connection) -> str:
+        found = journal(connection)
+        if not before:
+            before.append(struck(made))
+        return found
+
+    monkeypatch.setattr(sqlite, "_journal", then_killed)
+    assert values(study) == [*map(float, range(40)), None]
+    assert [made.read_bytes()] == before
 
 
 def test_whoever_may_only_read_is_told_of_half_a_change(made: Path) -> None:
