@@ -17,6 +17,7 @@ from bopp import Float, Optimizer, Recipe
 from bopp.pseudo import Failed, Pending
 from bopp.trial import Trial
 from functions import FUNCTIONS, shifted
+from history import measurement, remember
 from regret import bootstrap_interval
 from report import heading, markdown, publish
 
@@ -64,6 +65,14 @@ def log_regret(run: Run) -> float:
         finish()
     regret = (optimizer.best.value or 0.0) - function.optimum
     return float(np.log10(max(regret, 1e-12)))
+
+
+def key_figures(regrets: dict[Run, float]) -> dict[str, float]:
+    """What the history keeps: the mean log10 regret of each value, in each way."""
+    kept: dict[str, list[float]] = {}
+    for run, regret in regrets.items():
+        kept.setdefault(f"{run.way}, {run.value}", []).append(regret)
+    return {name: float(np.mean(own)) for name, own in kept.items()}
 
 
 def table(regrets: dict[Run, float], values: list[str]) -> str:
@@ -124,6 +133,8 @@ def main() -> None:
     scope = f"{len(FUNCTIONS)} functions x {options.seeds} seeds, {options.budget} evaluations"
     title = f"# The value of a pending point: {scope}"
     publish([title, heading(), NOTE, table(regrets, options.values)], options.out)
+    if options.out:
+        remember(measurement("pending", key_figures(regrets)))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from functions import FUNCTIONS, Array, shifted
+from history import measurement, remember
 from peers import PEERS, installed, load, sobol_points
 from report import heading, markdown, publish
 
@@ -163,6 +164,20 @@ def bootstrap_interval(differences: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def key_figures(outcomes: Outcomes, peers: list[str], functions: list[str]) -> dict[str, float]:
+    """What the history keeps: the regret of every peer over all functions, and more of bopp."""
+    regrets = {peer: [o.log_regret for run, o in outcomes.items() if run.peer == peer] for peer in peers}
+    figures = {f"{peer}, all": float(np.mean(own)) for peer, own in regrets.items() if own}
+    ours = {run: outcome for run, outcome in outcomes.items() if run.peer == "bopp"}
+    for function in functions:
+        own = [outcome.log_regret for run, outcome in ours.items() if run.function == function]
+        figures |= {f"bopp, {function}": float(np.mean(own))} if own else {}
+    if ours:
+        figures["bopp, CPU s per run"] = float(np.mean([outcome.cpu for outcome in ours.values()]))
+        figures["bopp, repeated points"] = sum(outcome.repeats for outcome in ours.values())
+    return figures
+
+
 def mean(numbers: list[float]) -> str:
     return f"{np.mean(numbers):.2f}" if numbers else "-"
 
@@ -194,6 +209,8 @@ def main() -> None:
     title = f"# Mean log10 simple regret after {options.budget} evaluations, {given}"
     tables = [regret_table(outcomes, peers, options.functions), duel_table(outcomes, peers)]
     publish([title, heading(), *tables], options.out)
+    if options.out:
+        remember(measurement("regret", key_figures(outcomes, peers, options.functions)))
 
 
 if __name__ == "__main__":

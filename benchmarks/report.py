@@ -2,10 +2,13 @@
 
 import os
 import platform
+import subprocess
 from datetime import date
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+
+CHECKOUT = Path(__file__).parent.parent
 
 
 def markdown(columns: list[str], rows: list[list[str]]) -> str:
@@ -23,12 +26,35 @@ def publish(parts: list[str], out: Path | None) -> None:
 
 
 def heading() -> str:
-    """Date, processor and versions, for the head of a table."""
+    """Date, machine, commit and versions, for the head of a table."""
     versions = [f"Python {platform.python_version()}"]
     for library in ("bopp", "numpy", "scipy", "optuna", "greenlet", "torch", "botorch"):
         if find_spec(library):
             versions.append(f"{library} {version(library)}")
-    return f"{date.today()}, {processor()}, {os.cpu_count()} cores; {', '.join(versions)}"
+    return f"{date.today()}, {machine()}, commit {commit()}; {', '.join(versions)}"
+
+
+def commit(checkout: Path = CHECKOUT) -> str:
+    """What is measured, as Git names it: "-dirty" where code differs, "unknown" outside of Git."""
+    try:
+        name = git(checkout, "describe", "--always")
+        changes = git(
+            checkout, "diff", "HEAD", "--name-only", "--", "src", "*.py"
+        )  # tables and pages may differ
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{name}-dirty" if changes else name
+
+
+def git(checkout: Path, *arguments: str) -> str:
+    """The output of a command of Git."""
+    run = subprocess.run(["git", *arguments], cwd=checkout, check=True, capture_output=True, text=True)
+    return run.stdout.strip()
+
+
+def machine() -> str:
+    """The processor and the number of its cores."""
+    return f"{processor()}, {os.cpu_count()} cores"
 
 
 def version(library: str) -> str:

@@ -19,6 +19,7 @@ from statistics import median
 import numpy as np
 
 from functions import FUNCTIONS, Array
+from history import measurement, remember
 from peers import SUGGESTIONS, Seconds, installed, load, sobol_points, suggest_bopp
 from report import heading, markdown, publish
 
@@ -33,6 +34,8 @@ ONE_THREAD = (
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PLAIN_IMPORT = "import numpy, scipy.linalg, scipy.optimize, scipy.special"
+
+Figures = dict[str, float]
 
 
 def observations(n: int, seed: int) -> tuple[Array, Array]:
@@ -72,8 +75,9 @@ def warm_up(peers: list[str]) -> None:
         suggestion(peer, 20, 0)
 
 
-def table_as_it_comes(peers: list[str], sizes: list[int], repeats: int) -> str:
+def table_as_it_comes(peers: list[str], sizes: list[int], repeats: int) -> tuple[str, Figures]:
     """Seconds of each peer for each number of observations, with nothing set, and the wanted ratio."""
+    figures: Figures = {}
     columns = ["n", *(f"{peer}, {clock} s" for clock in Seconds._fields for peer in peers)]
     rows = []
     for n in sizes:
@@ -89,8 +93,18 @@ def table_as_it_comes(peers: list[str], sizes: list[int], repeats: int) -> str:
         wall = [median(one.wall for one in times[peer]) for peer in peers]
         rows.append([str(n), *(f"{seconds:.3g}" for seconds in (*cpu.values(), *wall))])
         rows[-1].append(ratio(cpu, "bopp", "gpsampler", bound(n)))
+        figures |= key_figures("as it comes", n, cpu)
         print(f"measured n = {n} as it comes", file=sys.stderr, flush=True)
-    return markdown([*columns, "bopp / gpsampler, cpu"], rows)
+    table = markdown([*columns, "bopp / gpsampler, cpu"], rows)
+    return f"{AS_IT_COMES}\n\n{table}", figures
+
+
+def key_figures(setting: str, n: int, cpu: dict[str, float]) -> Figures:
+    """What the history keeps: the CPU seconds of bopp, and their ratio to those of a peer."""
+    figures = {f"{setting}, n = {n}: cpu s": cpu["bopp"]}
+    if "gpsampler" in cpu:
+        figures[f"{setting}, n = {n}: / gpsampler"] = cpu["bopp"] / cpu["gpsampler"]
+    return figures
 
 
 def suggestion_times(peers: list[str], n: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -116,8 +130,9 @@ def ratio(times: dict[str, float], above: str, below: str, bound: float) -> str:
     return verdict(times[above] / times[below], bound)
 
 
-def table_on_one_thread(peers: list[str], sizes: list[int], repeats: int) -> str:
+def table_on_one_thread(peers: list[str], sizes: list[int], repeats: int) -> tuple[str, Figures]:
     """CPU seconds of each peer for each number of observations, and the wanted ratios; in this process."""
+    figures: Figures = {}
     columns = ["n", *peers, "bopp / gpsampler", "the same, first of a turn", "bopp-pp / bopp"]
     warm_up(peers)
     rows = []
@@ -126,8 +141,9 @@ def table_on_one_thread(peers: list[str], sizes: list[int], repeats: int) -> str
         against_peer = [ratio(times, "bopp", "gpsampler", bound(n)) for times in (fastest, first)]
         against_plain = ratio(fastest, "bopp-pp", "bopp", 2)
         rows.append([str(n), *(f"{fastest[peer]:.3g}" for peer in peers), *against_peer, against_plain])
+        figures |= key_figures("one thread", n, fastest)
         print(f"measured n = {n} on one thread", file=sys.stderr, flush=True)
-    return markdown(columns, rows)
+    return f"{ONE_THREAD}\n\n{markdown(columns, rows)}", figures
 
 
 def large_run(n: int) -> tuple[float, float]:
@@ -136,21 +152,22 @@ def large_run(n: int) -> tuple[float, float]:
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
-def large_report(n: int) -> str:
+def large_report(n: int) -> tuple[str, Figures]:
     """One suggestion from many observations, in a process of its own."""
     with fresh({}) as process:
         seconds, memory = process.submit(large_run, n).result()
-    return f"bopp at n = {n}, as it comes: {verdict(seconds, 30, ' s')}, peak {verdict(memory, 2, ' GB')}"
+    report = f"bopp at n = {n}, as it comes: {verdict(seconds, 30, ' s')}, peak {verdict(memory, 2, ' GB')}"
+    return report, {f"as it comes, n = {n}: cpu s": seconds, f"as it comes, n = {n}: GB": memory}
 
 
-def import_report() -> str:
+def import_report() -> tuple[str, Figures]:
     """What `import bopp` takes beyond NumPy and SciPy, each in fresh processes, in turn."""
     plain, ours = [], []
     for _ in range(7):
         plain.append(wall_seconds(PLAIN_IMPORT))
         ours.append(wall_seconds("import bopp"))
     beyond = median(ours) - median(plain)
-    return f"import bopp beyond NumPy and SciPy: {verdict(beyond, 0.3, ' s')}"
+    return f"import bopp beyond NumPy and SciPy: {verdict(beyond, 0.3, ' s')}", {"import: s": beyond}
 
 
 def wall_seconds(statement: str) -> float:
@@ -169,16 +186,18 @@ def main() -> None:
     options = parser.parse_args()
 
     peers = installed(SUGGESTIONS)
-    as_it_comes = table_as_it_comes(
-        [peer for peer in peers if peer != "bopp-pp"], options.sizes, options.repeats
-    )
+    plain = [peer for peer in peers if peer != "bopp-pp"]
+    parts = [table_as_it_comes(plain, options.sizes, options.repeats)]
     with fresh(dict.fromkeys(THREADS, "1")) as process:
-        one_thread = process.submit(table_on_one_thread, peers, options.sizes, options.repeats).result()
-    footer = [large_report(options.large)] if options.large else []
+        parts.append(process.submit(table_on_one_thread, peers, options.sizes, options.repeats).result())
+    if options.large:
+        parts.append(large_report(options.large))
+    parts.append(import_report())
 
     title = f"# Time of one suggestion, d = 6, median of {options.repeats}"
-    tables = [AS_IT_COMES, as_it_comes, ONE_THREAD, one_thread]
-    publish([title, heading(), *tables, *footer, import_report()], options.out)
+    publish([title, heading(), *(text for text, _ in parts)], options.out)
+    if options.out:
+        remember(measurement("speed", dict(pair for _, figures in parts for pair in figures.items())))
 
 
 if __name__ == "__main__":

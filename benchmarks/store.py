@@ -7,6 +7,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from statistics import median
@@ -14,6 +15,7 @@ from statistics import median
 import numpy as np
 
 import bopp
+from history import measurement, remember
 from report import heading, markdown, publish, version
 
 PAIRS = 100.0  # wanted: at least so many pairs per second from one process
@@ -64,18 +66,46 @@ def seconds(call: Callable[[], object], clock: Clock) -> float:
     return clock() - began
 
 
-def row(kind: str, url: str, pairs: int, trials: int) -> list[str]:
-    """The measured figures of one store, beside what is wanted."""
+@dataclass(frozen=True)
+class Cost:
+    """What was measured of one store."""
+
+    store: str
+    pairs: float  # per second
+    kept: float  # seconds of Study.ask
+    bare: float  # seconds of Optimizer.ask
+
+    @property
+    def share(self) -> float:
+        """The seconds of Study.ask that are the store's."""
+        return self.kept - self.bare
+
+
+def cost(store: str, url: str, pairs: int, trials: int) -> Cost:
+    """The best of several runs."""
     rate = max(pairs_per_second(url, pairs) for _ in range(RUNS))
     kept, bare = min((ask_seconds(url, trials) for _ in range(RUNS)), key=lambda pair: pair[0] - pair[1])
-    beyond = kept - bare
+    return Cost(store, rate, kept, bare)
+
+
+def row(cost: Cost) -> list[str]:
+    """The measured figures of one store, beside what is wanted."""
     return [
-        kind,
-        f"{rate:.0f} (>= {PAIRS:.0f}: {'met' if rate >= PAIRS else 'NOT met'})",
-        f"{1000 * kept:.2f}",
-        f"{1000 * bare:.2f}",
-        f"{1000 * beyond:.2f} (< {1000 * OVERHEAD:.0f}: {'met' if beyond < OVERHEAD else 'NOT met'})",
+        cost.store,
+        f"{cost.pairs:.0f} (>= {PAIRS:.0f}: {'met' if cost.pairs >= PAIRS else 'NOT met'})",
+        f"{1000 * cost.kept:.2f}",
+        f"{1000 * cost.bare:.2f}",
+        f"{1000 * cost.share:.2f} (< {1000 * OVERHEAD:.0f}: {'met' if cost.share < OVERHEAD else 'NOT met'})",
     ]
+
+
+def key_figures(costs: list[Cost]) -> dict[str, float]:
+    """What the history keeps."""
+    figures = {}
+    for one in costs:
+        figures[f"{one.store}: pairs per second"] = one.pairs
+        figures[f"{one.store}: its share of ask, ms"] = 1000 * one.share
+    return figures
 
 
 def main() -> None:
@@ -89,9 +119,9 @@ def main() -> None:
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # on a disk, where a commit costs something
-        rows = [row("SQLite", f"sqlite:///{folder}/store.db", options.pairs, options.trials)]
+        costs = [cost("SQLite", f"sqlite:///{folder}/store.db", options.pairs, options.trials)]
     if options.postgres:
-        rows.append(row("PostgreSQL", options.postgres, options.pairs, options.trials))
+        costs.append(cost("PostgreSQL", options.postgres, options.pairs, options.trials))
     columns = ["store", "pairs per second", "Study.ask, ms", "Optimizer.ask, ms", "the store's share, ms"]
     title = "# What a store costs"
     how = (
@@ -99,7 +129,9 @@ def main() -> None:
         f"tell, and medians of {ASKS} asks after {options.trials} trials; the best of {RUNS} runs. "
         f"SQLAlchemy {version('sqlalchemy')}, psycopg {version('psycopg')}."
     )
-    publish([title, heading(), how, markdown(columns, rows)], options.out)
+    publish([title, heading(), how, markdown(columns, [row(one) for one in costs])], options.out)
+    if options.out:
+        remember(measurement("store", key_figures(costs)))
 
 
 if __name__ == "__main__":
