@@ -3,6 +3,7 @@
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
 # make bench-mixed   what a suggestion costs in mixed spaces
+# make test-lowest  the tests with the lowest versions of the libraries that pyproject.toml allows
 # make bench-pending which value a pending point should have
 # make bench-store   what a store costs
 # make reproduction  the paper's experiment, its table and its figures
@@ -11,6 +12,7 @@ PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
 RUN = .venv/bin
 BENCH = .venv-bench/bin
+LOWEST = .venv-lowest/bin
 beside_sklearn = ,plot
 beside_ray = ,optuna
 
@@ -18,7 +20,7 @@ ENGINE = acquisition data fit gp importance initial kernels known never_breaks o
   processors pseudo search space suggest theory threads trial
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean
+.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean test-lowest
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -28,6 +30,10 @@ test: lint
 
 test-slow: .venv/test
 	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m slow
+
+# an old library may warn of a new one that it stands on: that is not ours to mend
+test-lowest: .venv-lowest/ready
+	$(LOWEST)/python -m pytest -n 2 --ignore tests/bridges -W ignore::DeprecationWarning
 
 test-processors: .venv/test
 	$(RUN)/python tests/processors.py -n 2 $(ENGINE_TESTS)
@@ -89,6 +95,12 @@ pictures: .venv/examples
 	$(RUN)/python $(PIP) --editable '.[$(notdir $@)]'
 	touch $@
 
+.venv-lowest/ready: pyproject.toml .ci/lowest.py
+	test -x $(LOWEST)/python || $(PYTHON) -m venv .venv-lowest
+	$(LOWEST)/python .ci/lowest.py > .venv-lowest/constraints.txt
+	$(LOWEST)/python $(PIP) --constraint .venv-lowest/constraints.txt --editable '.[all,check]' mpmath pytest-xdist
+	touch $@
+
 .venv-bench/ready: pyproject.toml
 	test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
 	$(BENCH)/python $(PIP) torch==2.13.0
@@ -102,4 +114,4 @@ pictures: .venv/examples
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-bridges .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-bridges .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis
