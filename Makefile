@@ -4,8 +4,11 @@
 # make test-bridges  each bridge with the real library, in an environment of its own
 # make bench-mixed   what a suggestion costs in mixed spaces
 # make test-lowest  the tests with the lowest versions of the libraries that pyproject.toml allows
+# make docs          the pages and the reference of every public name, as a site in site/
+# make dist          the packages of a release
 # make bench-pending which value a pending point should have
 # make bench-store   what a store costs
+# make history       how the figures of the benchmarks developed
 # make reproduction  the paper's experiment, its table and its figures
 
 PYTHON ?= python3
@@ -13,6 +16,7 @@ PIP = -m pip install --quiet --disable-pip-version-check
 RUN = .venv/bin
 BENCH = .venv-bench/bin
 LOWEST = .venv-lowest/bin
+DOCS = .venv-docs/bin
 beside_sklearn = ,plot
 beside_ray = ,optuna
 
@@ -20,7 +24,7 @@ ENGINE = acquisition data fit gp importance initial kernels known never_breaks o
   processors pseudo search space suggest theory threads trial
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean test-lowest
+.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean test-lowest docs dist history
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -62,6 +66,14 @@ format: .venv/test
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
+docs: .venv-docs/ready
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/mkdocs build --strict
+
+dist: .venv-dist/ready
+	rm -rf dist
+	.venv-dist/bin/python -m build
+	.venv-dist/bin/twine check --strict dist/*
+
 bench-speed: .venv-bench/ready
 	$(BENCH)/python benchmarks/speed.py --out docs/speed.md
 
@@ -77,6 +89,9 @@ bench-pending: .venv/test
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))
+
+history: .venv/test
+	$(RUN)/python benchmarks/history.py
 
 # the paper's experiment, about an hour and a half on two cores; stopped, it goes on where it was
 reproduction: .venv/test
@@ -101,6 +116,16 @@ pictures: .venv/examples
 	$(LOWEST)/python $(PIP) --constraint .venv-lowest/constraints.txt --editable '.[all,check]' mpmath pytest-xdist
 	touch $@
 
+.venv-docs/ready: pyproject.toml
+	test -x $(DOCS)/python || $(PYTHON) -m venv .venv-docs
+	$(DOCS)/python $(PIP) --editable '.[docs]'
+	touch $@
+
+.venv-dist/ready:
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python $(PIP) build twine
+	touch $@
+
 .venv-bench/ready: pyproject.toml
 	test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
 	$(BENCH)/python $(PIP) torch==2.13.0
@@ -114,4 +139,4 @@ pictures: .venv/examples
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-bridges .venv-lowest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-bridges .venv-dist .venv-docs .venv-lowest dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
