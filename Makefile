@@ -2,10 +2,10 @@
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
-# make bench-mixed   what a suggestion costs in mixed spaces
 # make test-lowest  the tests with the lowest versions of the libraries that pyproject.toml allows
 # make docs          the pages and the reference of every public name, as a site in site/
 # make dist          the packages of a release
+# make bench-mixed, make bench-batch  what a suggestion costs in mixed spaces, and in a batch
 # make bench-pending which value a pending point should have
 # make bench-store   what a store costs
 # make history       how the figures of the benchmarks developed
@@ -20,11 +20,11 @@ DOCS = .venv-docs/bin
 beside_sklearn = ,plot
 beside_ray = ,optuna
 
-ENGINE = acquisition data fit gp importance initial kernels known never_breaks optimizer outcome parameter \
-  processors pseudo search space suggest theory threads trial
+ENGINE = acquisition belief data fit fixtures gp initial kernels known never_breaks optimizer outcome paper_theory \
+  parameter problem processors pseudo search space suggest threads trial view_importance view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format bench-speed bench-regret-small bench-mixed bench-pending bench-store reproduction pictures clean test-lowest docs dist history
+.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-store history reproduction pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -81,8 +81,11 @@ bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
 	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
 
+bench-batch: .venv/test
+	$(RUN)/python benchmarks/batch.py --out docs/batch.md
+
 bench-mixed: .venv/test
-	$(RUN)/python benchmarks/mixed.py
+	$(RUN)/python benchmarks/mixed.py --out docs/mixed.md
 
 bench-pending: .venv/test
 	$(RUN)/python benchmarks/pending.py --out docs/pending.md

@@ -3,16 +3,24 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from bopp import cli
 from commands import Bopp, Ended
-from postgres import Server, binaries
+from postgres import Server, binaries, room
+
+if room() != "/tmp":
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room())  # tmp_path in memory: no file waits for a disk
+
+settings.register_profile("bopp", deadline=None)  # a busy machine is no failure
+settings.load_profile("bopp")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,6 +43,13 @@ def postgres_server() -> Iterator[Server]:
     """A PostgreSQL server for the tests of this process, started when the first of them wants it."""
     with Server(binaries() or no_server()) as server:
         yield server
+
+
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A folder where files are on a disk, for what is measured or is to take as long as it does there."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ class Server:
         self._port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._account = _account()
-        self.folder = Path(tempfile.mkdtemp(prefix="bopp-postgres-", dir=_room()))
+        self.folder = Path(tempfile.mkdtemp(prefix="bopp-postgres-", dir=room()))
         self._watcher = subprocess.Popen(
             [sys.executable, "-IS", __file__, str(self.folder), str(os.getpid())],
             stdin=subprocess.DEVNULL,
@@ -177,7 +177,7 @@ def _version(folder: Path) -> tuple[int, ...]:
     return tuple(map(int, number[0].split("."))) if number else ()
 
 
-def _room() -> str:
+def room() -> str:
     """Where every account may go: in memory, where a new database takes a tenth of the time, or on disk."""
     memory = "/dev/shm"
     return memory if os.path.isdir(memory) and shutil.disk_usage(memory).free > 2**30 else "/tmp"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from bopp import Choice, Float, Int, Optimizer, Parameter, Recipe, Result, Trial
 from bopp.bridges import extra
+from bopp.bridges import foreign as bridge
 from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
 from bopp.errors import MissingExtra, SpaceError, TellError
-from bopp.trial import Direction
+from bopp.problem import Direction
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 BOUND = st.floats(-1e6, 1e6)
@@ -121,6 +122,17 @@ def test_arrays_are_found_by_what_they_hold() -> None:
 def test_objects_are_found_by_themselves() -> None:
     first, second = object(), object()
     assert returned(options([first, second]), second) is second
+
+
+def test_what_has_no_equality_is_like_itself_alone() -> None:
+    class Table:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("wanted one cell, got many")
+
+    table = Table()
+    assert bridge.alike(table, table)
+    assert bridge.alike([table], [table])
+    assert not bridge.alike(table, Table())
 
 
 @pytest.mark.parametrize(
@@ -458,17 +470,18 @@ def test_what_are_no_trials_in_order_is_refused(trials: Any) -> None:
 )
 def test_trials_that_do_not_fit_the_space_are_refused(params: dict[str, Any], match: str) -> None:
     with pytest.raises(SpaceError, match=match):
-        Optimizer(UNIT, trials=[Trial(0, params, "done", 1.0)])
+        Optimizer(UNIT, trials=[Trial(0, params, "done", {"value": 1.0})])
 
 
 @pytest.mark.parametrize(
     "trial",
     [
         Trial(0, {"x": 0.5}, "done"),
-        Trial(0, {"x": 0.5}, "done", math.nan),
-        Trial(0, {"x": 0.5}, "done", math.inf),
-        Trial(0, {"x": 0.5}, "failed", 1.0),
-        Trial(0, {"x": 0.5}, "finished", 1.0),  # type: ignore[arg-type]
+        Trial(0, {"x": 0.5}, "done", {"loss": 1.0}),
+        Trial(0, {"x": 0.5}, "done", {"value": math.nan}),
+        Trial(0, {"x": 0.5}, "done", {"value": math.inf}),
+        Trial(0, {"x": 0.5}, "failed", {"value": 1.0}),
+        Trial(0, {"x": 0.5}, "finished", {"value": 1.0}),  # type: ignore[arg-type]
     ],
 )
 def test_trials_that_cannot_be_are_refused(trial: Trial) -> None:

@@ -13,7 +13,7 @@ from rich.live import Live
 from bopp import Choice, Float, Optimizer, Params, Result, Trial
 from bopp.cli.live import SHOWN, Lines, Logged, Screen, live
 from bopp.cli.terminal import one_line
-from bopp.progress import Meter
+from bopp.run.progress import Meter
 
 HOSTILE = "no [red]good[/red] [/b] \x1b[2J\x1b]0;x\x07\r\n\x00second"
 
@@ -156,9 +156,9 @@ def test_the_screen_shows_the_latest_alone() -> None:
 
 
 def test_the_screen_shows_hostile_texts_as_they_are() -> None:
-    best = Trial(0, {"x": 0.5, "name": "\x1b[2J"}, "done", 1.0)
+    best = Trial(0, {"x": 0.5, "name": "\x1b[2J"}, "done", {"value": 1.0})
     failed = Trial(1, {"x": 0.5, "name": "[red]"}, "failed", error=HOSTILE)
-    result = Result(optimizer().result.space, "minimize", (best, failed))
+    result = Result(optimizer().problem, (best, failed))
     shown = drawn(result, name=HOSTILE, dropped=HOSTILE)
     assert not {"\x1b", "\x07", "\r", "\0"}.intersection(shown)
     assert shown.count(one_line(HOSTILE)) == 3

@@ -17,7 +17,7 @@ from commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [
-    *("init", "run", "worker", "status", "best", "trials", "plot", "export", "import"),
+    *("init", "run", "worker", "switch", "status", "best", "trials", "plot", "export", "import"),
     *("ask", "tell", "observe", "enqueue", "paper"),
 ]
 TINY = Setting(iterations=2)

@@ -19,8 +19,8 @@ from typing import IO, Any, NamedTuple
 import pytest
 
 import bopp as library
-from bopp import Choice, Float, Int, Recipe
-from bopp.cli import looking
+from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
+from bopp.cli import show
 from bopp.cli.terminal import one_line
 from bopp.errors import ConfigError
 from bopp.study.exchange import exported
@@ -498,7 +498,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("a defect \x1b[2J")
 
-    monkeypatch.setattr(looking, "existing", broken)
+    monkeypatch.setattr(show, "existing", broken)
     line = "bopp: ZeroDivisionError: a defect \\x1b[2J (--debug shows where)\n"
     for command in ("status", "best", "trials", "export", "plot"):
         assert bopp(command) == (1, "", line)
@@ -870,7 +870,7 @@ def test_the_command_to_go_on_with_can_be_copied(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bopp.study.runner.work", interrupted)
+    monkeypatch.setattr("bopp.study.runner.run_study", interrupted)
     ended = bopp("run", "my study.toml")
     assert ended.code == 130
     assert shlex.split(ended.err.strip().rpartition("To go on: ")[2]) == ["bopp", "run", "my study.toml"]
@@ -1179,3 +1179,31 @@ def test_ctrl_c_on_a_terminal_stops_a_run(bopp: Bopp, here: Path, uninterrupted:
     (here / "hold").unlink()
     assert bopp("run").code == 0
     assert sequence(here) == uninterrupted
+
+
+def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/named.db"
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize"}, [AtMost("memory", 8.0)])
+    open_study(url, "p", problem).close()
+    assert bopp("ask", url).code == 0
+    slips = ("eror=0.1,memory=7", "error=0.1", "0.1", "error=0.1,memory=7,memory=8", "=5", "error=x,memory=1")
+    for wrong in slips:
+        refused = bopp("tell", "0", wrong, "--in", url)
+        assert (refused.code, refused.out) == (2, ""), wrong
+    assert bopp("tell", "0", "error=0.1,memory=7,seconds=3", "--noise", "0.02", "--in", url).code == 0
+    with open_study(url, "p", read_only=True) as study:
+        told = study.trials[0]
+    assert (told.values, told.noise) == ({"error": 0.1, "memory": 7.0}, {"error": 0.02})
+    assert told.measurements == {"seconds": 3.0}
+    assert bopp("best", url).out.split()[:4] == ["error", "0.1", "memory", "7.0"]
+    assert bopp("trials", url, "--csv").out.splitlines()[0].endswith("notes,seconds")
+
+
+def test_a_study_is_switched_to_another_recipe(bopp: Bopp, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/switch.db"
+    open_study(url, "p", {"x": Float(0, 1)}).close()
+    assert bopp("switch", "random", url).code == 0
+    with open_study(url, "p", read_only=True) as study:
+        assert study.recipe == Recipe.random()
+    refused = bopp("switch", "luck", url)
+    assert (refused.code, "'luck'" in refused.err) == (2, True)

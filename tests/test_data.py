@@ -71,6 +71,6 @@ def test_shapes_that_do_not_fit_are_named(X: tuple[int, ...], y: tuple[int, ...]
 
 
 def test_a_history_counts_and_stacks_all_trials() -> None:
-    history = History(three(), np.array([[0.7, 0.7]]), np.array([[0.8, 0.8], [0.9, 0.9]]))
+    history = History.of(three(), np.array([[0.7, 0.7]]), np.array([[0.8, 0.8], [0.9, 0.9]]))
     assert len(history) == 6
     assert np.array_equal(history.X, np.vstack([three().X, [[0.7, 0.7], [0.8, 0.8], [0.9, 0.9]]]))

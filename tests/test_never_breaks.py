@@ -262,3 +262,18 @@ def test_failed_values_never_reach_the_model() -> None:
         opt.observe({"x0": 0.5, "x1": 0.5}, poison)
         rows.append(tuple(opt.ask().params.values()))
     assert len(set(rows)) == 1
+
+
+@pytest.mark.parametrize("name", ["default", "neighbours", "paper ei"])
+@pytest.mark.parametrize("unit", [1e-310, 1e-200, 1.0, 1e300])
+@pytest.mark.parametrize("sd", [1e-8, 0.3, 1e6, 1e20])
+def test_told_noise_of_any_size_breaks_nothing(name: str, unit: float, sd: float) -> None:
+    """A noise in the unit of y, of a few values among others that have none."""
+    X, y = cloud(6, 2)
+    opt = Optimizer(floats(2), recipe=replace(RECIPES[name], initial=initial.Sobol(0)))
+    for number, (point, value) in enumerate(zip(X, y, strict=True)):
+        noise = min(sd * unit, 1e308) if number % 2 else None
+        opt.observe(dict(zip(floats(2), point.tolist(), strict=True)), value * unit, noise)
+    opt.observe(opt.trials[1].params, opt.trials[1].value, noise=min(sd * unit, 1e308))
+    u = opt.space.encode(opt.ask().params)
+    assert np.all((u >= 0.0) & (u <= 1.0))

@@ -19,7 +19,7 @@ from bopp.gp import GP
 from bopp.kernels import Kernel, SquaredExponential
 from bopp.known import Known
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, Sum, generate, none
-from toys import KERNELS, known, smooth
+from toys import KERNELS, data_of, gp_of, known, smooth
 
 Shape = Literal["box", "corner"]
 SHAPES: list[Shape] = ["box", "corner"]
@@ -266,24 +266,32 @@ SUMS: list[tuple[Policy, list[Policy]]] = [
 
 @pytest.mark.parametrize(("policy", "parts"), SUMS)
 def test_a_sum_has_the_points_of_its_parts_in_order(policy: Policy, parts: list[Policy]) -> None:
+    """Each with a randomness of its place."""
     together = policy(toy())
-    apart = sum((part(toy()) for part in parts), Data.empty(2))
+    places = [replace(toy(), key=(*toy().key, place)) for place in range(len(parts))]
+    apart = sum((part(seen) for part, seen in zip(parts, places, strict=True)), Data.empty(2))
     assert np.array_equal(together.X, apart.X)
     assert np.array_equal(together.y, apart.y)
     assert np.array_equal(np.asarray(together.noise), np.asarray(apart.noise))
 
 
 def test_the_order_of_a_sum_changes_the_order_of_rows_alone() -> None:
-    assert rows((Neighbours() + Pending() + mirror)(toy())) == rows(
-        (mirror + (Pending() + Neighbours()))(toy())
-    )
+    assert rows((Failed() + Pending() + mirror)(toy())) == rows((mirror + (Pending() + Failed()))(toy()))
+
+
+def test_no_two_policies_of_a_sum_draw_the_same_numbers() -> None:
+    both = (Neighbours(0.1) + Neighbours(0.1))(toy())
+    one, other = both.X[: len(both) // 2], both.X[len(both) // 2 :]
+    assert one.shape == other.shape
+    assert not {tuple(row) for row in one} & {tuple(row) for row in other}
+    assert np.array_equal(both.X, (Neighbours(0.1) + Neighbours(0.1))(toy()).X)
 
 
 def test_a_part_of_a_sum_sees_real_data_only() -> None:
     sizes = []
 
     def watch(known: Known) -> Data:
-        sizes.append((len(known.data), len(known.posterior.data)))
+        sizes.append((len(known.data), len(data_of(known.posterior))))
         return mirror(known)
 
     (watch + Neighbours() + watch + Pending() + watch)(toy())
@@ -327,8 +335,8 @@ def surface(kind: str, d: int, seed: int) -> Data:
 def reach(kind: str, kernel: Kernel, d: int, policy: Policy, tau: float, seed: int) -> float:
     """The largest |mean| in units of the largest |y|, with the noise of the model at its floor."""
     data = surface(kind, d, seed)
-    (gp,) = MAP(noise=NOISES[0])(data, kernel, np.random.default_rng(0))
-    seen = known(data, gp)
+    (fitted,) = MAP(noise=NOISES[0])(data, kernel, np.random.default_rng(0))
+    seen = known(data, gp_of(fitted))
     posterior = seen.posterior.condition(policy(seen))
     rng = np.random.default_rng(1)
     near = [np.clip(data.X + size * rng.normal(size=data.X.shape), 0, 1) for size in (0.0, tau, 1e-3)]

@@ -1,8 +1,10 @@
 import ast
 import inspect
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,15 +13,21 @@ import bopp
 from bopp import errors
 
 PUBLIC = [
+    "AtLeast",
+    "AtMost",
+    "Belief",
+    "Beliefs",
     "BoppError",
     "Choice",
     "Data",
     "Float",
+    "Holds",
     "Int",
     "Known",
     "Optimizer",
     "Parameter",
     "Params",
+    "Problem",
     "Recipe",
     "Result",
     "Space",
@@ -33,6 +41,7 @@ PUBLIC = [
     "maximize",
     "minimize",
     "open_study",
+    "optimize",
     "outcome",
     "pseudo",
     "search",
@@ -59,12 +68,11 @@ def test_the_public_names_are_these() -> None:
     assert [name for name in PUBLIC if not hasattr(bopp, name)] == []
 
 
-ENGINE = set(Path(bopp.__file__).parent.glob("*.py")) - {
-    Path(bopp.__file__).parent / name for name in ("__main__.py", "parallel.py", "plot.py", "progress.py")
-}
+HOME = Path(bopp.__file__).parent
+ENGINE = {*HOME.glob("*.py"), *HOME.glob("run/*.py")} - {HOME / "__main__.py", HOME / "run" / "progress.py"}
 
 
-@pytest.mark.parametrize("path", sorted(ENGINE), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(ENGINE), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_engine_imports_numpy_scipy_and_threadpoolctl_alone(path: Path) -> None:
     allowed = {"bopp", "numpy", "scipy", "threadpoolctl", *sys.stdlib_module_names}
     tree = ast.parse(path.read_text())
@@ -101,7 +109,8 @@ def test_every_error_is_a_bopp_error_and_in_the_tree(name: str) -> None:
 
 
 def test_no_error_is_missing_here() -> None:
-    names = [name for name, thing in vars(errors).items() if inspect.isclass(thing)]
+    classes = [thing for thing in vars(errors).values() if inspect.isclass(thing)]
+    names = [thing.__name__ for thing in classes if issubclass(thing, Exception)]
     assert sorted(names) == sorted([*ERRORS, "BoppError"])
 
 
@@ -110,11 +119,64 @@ def test_public_things_say_what_they_are() -> None:
     assert [name for name, text in docs.items() if not text or text.startswith(f"{name}(")] == []
 
 
-def test_the_words_of_minimize_are_those_of_its_docstring() -> None:
-    words = ["objective", "space", "budget", *inspect.get_annotations(bopp.optimizer.Options)]
-    assert [word for word in words if f"{word}:" not in (bopp.minimize.__doc__ or "")] == []
-    for run in (bopp.minimize, bopp.maximize):
-        assert list(inspect.signature(run).parameters)[:3] == words[:3]
+@pytest.mark.parametrize("run", [bopp.minimize, bopp.optimize])
+def test_the_words_of_a_run_are_those_of_its_docstring(run: Callable[..., object]) -> None:
+    words = list(inspect.signature(run).parameters)
+    documented = re.findall(r"(?m)^    (\w+):", (inspect.getdoc(run) or "").partition("Args:")[2])
+    assert words == documented
+
+
+RUN = ["seed", "workers", "recipe", "progress", "start", "target", "time_limit", "trial_timeout", "callback"]
+
+
+@pytest.mark.parametrize(
+    ("run", "first"),
+    [
+        (bopp.minimize, ["objective", "space", "budget", "constraints"]),
+        (bopp.maximize, ["objective", "space", "budget", "constraints"]),
+        (bopp.optimize, ["objective", "problem", "budget"]),
+    ],
+)
+def test_every_keyword_of_a_run_is_shown(
+    run: Callable[..., object], first: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    parameters = inspect.signature(run).parameters
+    assert list(parameters) == [*first, *RUN]
+    assert {parameters[name].kind for name in RUN} == {inspect.Parameter.KEYWORD_ONLY}
+    help(run)
+    shown = capsys.readouterr().out
+    assert [name for name in (*first, *RUN) if f"{name}:" not in shown] == []
+
+
+def test_minimize_and_maximize_have_one_signature() -> None:
+    assert inspect.signature(bopp.maximize) == inspect.signature(bopp.minimize)
+
+
+def test_the_defaults_of_optimize_are_those_of_minimize() -> None:
+    """Each is written out, so that help and editors show it, and may not drift apart."""
+    ours, theirs = (inspect.signature(run).parameters for run in (bopp.optimize, bopp.minimize))
+    assert {name: ours[name].default for name in ("budget", *RUN)} == {
+        name: theirs[name].default for name in ("budget", *RUN)
+    }
+
+
+@pytest.mark.parametrize("run", [bopp.minimize, bopp.maximize, bopp.optimize])
+@pytest.mark.parametrize("word", ["worker", "direction", "knowledge", "problem_"])
+def test_an_unknown_keyword_is_a_type_error_before_anything_runs(
+    run: Callable[..., object], word: str
+) -> None:
+    calls: list[object] = []
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{word}'"):
+        run(calls.append, {"x": bopp.Float(0, 1)}, progress=False, **{word: 2})
+    assert calls == []
+
+
+def test_theory_is_there_where_it_was() -> None:
+    from bopp.paper import theory
+
+    assert bopp.theory is theory
+    with pytest.raises(AttributeError, match="no attribute 'theorie'"):
+        bopp.theorie  # noqa: B018
 
 
 def test_the_parts_of_a_recipe_are_these() -> None:

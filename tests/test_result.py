@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import BoppError, Choice, Float, Int, Optimizer, Result, Space, Trial
+from bopp import BoppError, Choice, Float, Int, Optimizer, Problem, Result, Trial
 from bopp.errors import NoResultError
 from bopp.parameter import Parameter
-from bopp.trial import Direction, State
+from bopp.problem import Direction
+from bopp.trial import State
 
 RICH: dict[str, Parameter] = {
     "x": Float(-1.7e308, 1.7e308),
@@ -52,8 +53,9 @@ def made(values: list[float | None], direction: Direction = "minimize") -> Resul
     for number, value in enumerate(values):
         state: State = "failed" if value is None else "done"
         error = f"error {number}" if value is None else None
-        trials.append(Trial(number, {"x": 0.5}, state, value, error))
-    return Result(Space({"x": Float(0, 1)}), direction, tuple(trials))
+        told = {} if value is None else {"value": value}
+        trials.append(Trial(number, {"x": 0.5}, state, told, error))
+    return Result(Problem({"x": Float(0, 1)}, {"value": direction}), tuple(trials))
 
 
 def typed(value: Any) -> Any:
@@ -108,7 +110,7 @@ def test_a_representation_says_the_best_and_how_many() -> None:
     ] == []
     assert "no best" in repr(made([None]))
     assert "none" in repr(made([]))
-    assert "1 asked" in repr(Result(Space(RICH), "minimize", (Trial(0, {}),)))
+    assert "1 asked" in repr(Result(Problem(RICH), (Trial(0, {}),)))
 
 
 def test_the_history_is_what_the_engine_sees() -> None:
@@ -144,11 +146,11 @@ def test_an_empty_result_makes_the_round_trip() -> None:
 def test_any_name_value_and_error_make_the_round_trip(name: str, value: float, error: str) -> None:
     now = datetime.now(UTC)
     trials = (
-        Trial(0, {name: 1}, "done", value, asked_at=now, told_at=now),
-        Trial(1, {name: 2}, "failed", None, error, "observed", now, now),
+        Trial(0, {name: 1}, "done", {"value": value}, asked_at=now, told_at=now),
+        Trial(1, {name: 2}, "failed", {}, error, "observed", now, now),
         Trial(2, {name: 3}, origin="queued", asked_at=now),
     )
-    result = Result(Space({name: Int(1, 3)}), "minimize", trials)
+    result = Result(Problem({name: Int(1, 3)}), trials)
     assert Result.from_json(result.to_json()) == result
 
 
@@ -167,7 +169,8 @@ def test_the_text_is_json_by_the_letter() -> None:
         raise AssertionError(f"{word} is not JSON")
 
     document = json.loads(rich().to_json(), parse_constant=no)
-    assert document["direction"] == "maximize"
+    assert document["objectives"] == {"value": "maximize"}
+    assert document["constraints"] == []
     assert len(document["trials"]) == 16
 
 
@@ -218,13 +221,26 @@ def test_an_unchanged_text_is_read() -> None:
 
 
 EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "other format": lambda document: document.update(format=2),
+    "other format": lambda document: document.update(format=3),
+    "format 1 without a direction": lambda document: document.update(format=1),
     "format null": lambda document: document.update(format=None),
     "no format": lambda document: document.pop("format"),
     "no space": lambda document: document.pop("space"),
     "no trials": lambda document: document.pop("trials"),
-    "no direction": lambda document: document.pop("direction"),
-    "unknown direction": lambda document: document.update(direction="up"),
+    "no objectives": lambda document: document.pop("objectives"),
+    "no constraints": lambda document: document.pop("constraints"),
+    "empty objectives": lambda document: document.update(objectives={}),
+    "objectives a list": lambda document: document.update(objectives=["value"]),
+    "unknown direction": lambda document: document.update(objectives={"value": "up"}),
+    "another objective": lambda document: document.update(objectives={"error": "minimize"}),
+    "a constraint that no trial has": lambda document: document.update(
+        constraints=[{"kind": "AtMost", "name": "memory", "bound": 1.0}]
+    ),
+    "unknown constraint": lambda document: document.update(
+        constraints=[{"kind": "Equals", "name": "value", "bound": 1.0}]
+    ),
+    "constraint a number": lambda document: document.update(constraints=[3]),
+    "constraints a number": lambda document: document.update(constraints=3),
     "empty space": lambda document: document.update(space={}),
     "space a list": lambda document: document.update(space=[1]),
     "trials a number": lambda document: document.update(trials=3),
@@ -246,9 +262,21 @@ EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
     "option number negative": set_param("c", {"option": -1}),
     "option without number": set_param("c", {}),
     "unknown param": set_param("z", 1),
-    "value a text": set_field("value", "1.5"),
-    "done without a value": set_field("value", None),
-    "value a list": set_field("value", [1.5]),
+    "value a text": set_field("values", {"value": "1.5"}),
+    "value null": set_field("values", {"value": None}),
+    "done without a value": set_field("values", {}),
+    "values null": set_field("values", None),
+    "value a list": set_field("values", {"value": [1.5]}),
+    "value whole": set_field("values", {"value": 1}),
+    "value NaN": set_field("values", {"value": {"number": "nan"}}),
+    "value an unknown dict": set_field("values", {"value": {"word": "nan"}}),
+    "another value too": set_field("values", {"value": 1.5, "more": 2.5}),
+    "a value both ways": set_field("value", 1.5),
+    "noise a number": set_field("noise", 0.5),
+    "noise below 0": set_field("noise", {"value": -0.5}),
+    "noise NaN": set_field("noise", {"value": {"number": "nan"}}),
+    "noise of another": set_field("noise", {"more": 0.5}),
+    "measurements a list": set_field("measurements", [1]),
     "unknown state": set_field("state", "finished"),
     "number out of order": set_field("number", 7),
     "time a word": set_field("told_at", "yesterday"),
@@ -289,15 +317,15 @@ def test_a_param_out_of_its_range_is_named() -> None:
 
 
 def test_a_format_of_the_future_is_named() -> None:
-    with pytest.raises(BoppError, match=r"format 1.*2"):
-        Result.from_json(edited(lambda document: document.update(format=2)))
+    with pytest.raises(BoppError, match=r"format 2.*3"):
+        Result.from_json(edited(lambda document: document.update(format=3)))
 
 
 def test_a_result_cannot_be_changed() -> None:
     result = made([1.0])
     with pytest.raises(AttributeError):
         result.trials = ()  # type: ignore[misc]
-    assert replace(result, direction="maximize") != result
+    assert replace(result, problem=Problem(result.space, {"value": "maximize"})) != result
 
 
 def test_the_best_so_far_of_a_run_is_its_result() -> None:

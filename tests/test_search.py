@@ -76,7 +76,7 @@ def find(search: Search, score: Score, space: Space, had: Array | None = None, s
     if had is None:
         had = space.snap(np.random.default_rng([9, seed]).random((1, space.dimension)))
     nowhere = np.empty((0, space.dimension))
-    history = History(Data(had, score.values(had)), nowhere, nowhere)
+    history = History.of(Data(had, score.values(had)), nowhere, nowhere)
     return search(score, space, history, np.random.default_rng(seed))
 
 
@@ -375,12 +375,12 @@ def test_a_point_of_the_history_is_not_found_again(search: Search, space: Space,
     first = search(
         score,
         space,
-        History(Data(np.zeros((1, len(middle))), np.zeros(1)), nowhere, nowhere),
+        History.of(Data(np.zeros((1, len(middle))), np.zeros(1)), nowhere, nowhere),
         np.random.default_rng(0),
     )
     had = {name: first[None, :] if name == state else nowhere for name in ("pending", "failed")}
     data = Data(first[None, :] if state == "done" else np.zeros_like(first[None, :]), np.zeros(1))
-    second = search(score, space, History(data, **had), np.random.default_rng(0))
+    second = search(score, space, History.of(data, **had), np.random.default_rng(0))
     assert np.abs(second - first).max() > 1e-10
 
 
@@ -465,7 +465,7 @@ TWINS = Bumps(
 )
 def test_rounding_does_not_decide_between_points_that_are_equal(space: Space) -> None:
     nothing = np.empty((0, 2))
-    history = History(Data([[0.5, 0.5], [0.1, 0.9]], [0.0, 1.0]), nothing, nothing)
+    history = History.of(Data([[0.5, 0.5], [0.1, 0.9]], [0.0, 1.0]), nothing, nothing)
     found = [
         Gradients()(Trembling(TWINS, seed), space, history, np.random.default_rng(0)) for seed in range(12)
     ]

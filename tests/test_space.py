@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bopp import Choice, Float, Int, Space
 from bopp.errors import SpaceError
 from bopp.parameter import Parameter
+from toys import spelled_out
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -204,7 +205,7 @@ def move_by_move(space: Space, u: np.ndarray[Any, np.dtype[np.float64]]) -> list
     rows = []
     for name, columns in space.columns.items():
         parameter = space.parameters[name]
-        for value in parameter.near(parameter.decode(u[columns].tolist())):
+        for value in spelled_out(parameter, parameter.decode(u[columns].tolist())):
             rows.append(u.copy())
             rows[-1][columns] = parameter.encode(value)
     return [row.tolist() for row in rows]

@@ -4,6 +4,7 @@ import errno
 import gc
 import math
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -312,7 +313,7 @@ def test_what_is_not_finite_is_a_failure(url: str) -> None:
 def test_what_is_no_number_is_refused_and_the_trial_stays_open(url: str) -> None:
     study = opened(url)
     trial = study.ask()
-    for value in ("3.5", 1 + 2j, [1, 2], np.array([1.0, 2.0]), object(), {}, b"1"):
+    for value in ("3.5", 1 + 2j, [1, 2], np.array([1.0, 2.0]), object(), b"1"):
         with pytest.raises(TellError, match="wanted a number as value"):
             study.tell(trial, value)
         with pytest.raises(TellError, match="wanted a number as value"):
@@ -502,20 +503,19 @@ def test_a_lease_is_renewed_while_its_owner_lives(kept: str) -> None:
     assert other.others_at_work
 
 
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str, hours: int) -> None:
+def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
     """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
     study, other = opened(kept, 6.0), opened(kept)
-    trial = study.ask()
-    execute(
-        kept, "UPDATE bopp_trials SET lease_until = lease_until + :step WHERE number = 0", step=3600.0 * hours
-    )
+    trials = study.ask(2)
+    jump = "UPDATE bopp_trials SET lease_until = lease_until + :step WHERE number = :number"
+    for trial, hours in zip(trials, (-1, 1), strict=True):
+        execute(kept, jump, step=3600.0 * hours, number=trial.number)
     numbers = []
     for _ in range(8):
         numbers.append(other.ask().number)
         time.sleep(0.4)
-    assert numbers == list(range(1, 9))
-    assert study.tell(trial, 1.0).state == "done"
+    assert numbers == list(range(2, 10))
+    assert [study.tell(trial, 1.0).state for trial in trials] == ["done"] * 2
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -671,14 +671,15 @@ def test_a_closed_study_can_be_used_again(kept: str) -> None:
 def test_a_study_that_is_closed_and_used_again_has_a_heart_that_goes_on(tmp_path: Path) -> None:
     study = opened(f"sqlite:///{tmp_path}/a.db", 0.6)
     beating, go_on = threading.Event(), threading.Event()
-    renew = study.renew
+    tickets = study._tickets
+    renew = tickets.renew
 
     def slow() -> None:
         beating.set()
         go_on.wait(5)
         renew()
 
-    study.renew = slow  # type: ignore[method-assign]
+    tickets.renew = slow  # type: ignore[method-assign]
     study.ask()
     assert beating.wait(5)
     study.close()  # while the heart beats
@@ -726,13 +727,13 @@ def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> No
         one.enqueue(PARAMS)
     elif kind == "left by the dead":
         one.release(one.ask())
-    plan, same = one._plan(math.inf), other._plan(math.inf)
+    plan, same = one._asking._plan(math.inf), other._asking._plan(math.inf)
     assert plan is not None
     assert plan == same
-    trial = one._store.write(partial(one._claim, plan, "ticket of one"))
+    trial = one._store.write(partial(one._asking._claim, plan, "ticket of one"))
     assert trial is not None
     assert (trial.number, trial.params) == (1, plan.params)
-    assert other._store.write(partial(other._claim, plan, "ticket of the other")) is None
+    assert other._store.write(partial(other._asking._claim, plan, "ticket of the other")) is None
     assert [known.params for known in other.trials] == [one.trials[0].params, plan.params]
     assert other.queued == []
     [(ticket,)] = execute(kept, "SELECT ticket FROM bopp_trials WHERE number = 1")
@@ -966,7 +967,7 @@ def test_ctrl_c_returns_and_gives_back(kept: str) -> None:
 
     result = study.optimize(objective, 9, progress=False)
     assert [trial.state for trial in result.trials] == ["done", "done", "asked"]
-    assert not study._held
+    assert not study.held
     assert opened(kept).ask().number == 2
 
 
@@ -1016,7 +1017,7 @@ def test_what_cannot_be_sent_elsewhere_is_a_failure_that_says_so(kept: str) -> N
     with forking(), ProcessPoolExecutor(1) as pool:
         result = study.optimize(lambda params: 0.0, 2, executor=pool, progress=False)
     assert [trial.state for trial in result.trials] == ["failed", "failed"]
-    assert "pickle" in (result.trials[0].error or "")
+    assert re.search("pickle|local object", result.trials[0].error or "")
 
 
 @pytest.mark.parametrize(

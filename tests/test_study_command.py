@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bopp.errors import CommandError, ConfigError
-from bopp.evaluation import evaluate
+from bopp.run.evaluation import evaluate
 from bopp.study.command import LONGEST_READ, LONGEST_REASON, Command, value_in
 
 PYTHON = shlex.quote(sys.executable)
@@ -551,13 +551,13 @@ def test_without_a_value_the_last_line_of_json_with_a_number_counts(text: str, f
     ("text", "result"),
     [
         ("0.25", 0.25),
-        ('{"value": 3}', 3.0),
-        (json.dumps({"value": 10**400}), math.inf),
+        ('{"value": 3}', {"value": 3}),
+        (json.dumps({"value": 10**400}), {"value": 10**400}),
         ('{"loss": 3}', {"loss": 3}),
         ('{"value": 0.25, "seconds": 3.1, "fold": "b"}', {"value": 0.25, "seconds": 3.1, "fold": "b"}),
     ],
 )
-def test_a_value_alone_is_a_number_and_several_names_are_a_dict(text: str, result: Any) -> None:
+def test_a_number_alone_is_one_and_an_object_is_a_dict(text: str, result: Any) -> None:
     found = Command("echo {text}")({"text": text})
     assert found == result
     assert type(found) is type(result)

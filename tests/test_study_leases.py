@@ -31,7 +31,7 @@ FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1'"
 def change(url: str, sql: str) -> None:
     """Change a store past bopp."""
     if url.startswith("sqlite"):
-        raw = sqlite3.connect(url.removeprefix("sqlite:///"), 60, isolation_level=None)
+        raw = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60, isolation_level=None)
         raw.execute(sql)
         raw.close()
     else:
@@ -198,8 +198,8 @@ def lost_trial(url: str) -> tuple[Study, Study, Any]:
     """One who lost its trial, the one who has it, and the trial."""
     loser, winner = opened(url, lease=0.5), opened(url, lease=0.5)
     trial = loser.ask()
-    assert loser._heartbeat
-    loser._heartbeat.stop()
+    assert loser._tickets._heartbeat
+    loser._tickets._heartbeat.stop()
     deadline = time.monotonic() + PATIENCE
     while winner.ask_within(1) is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -222,7 +222,7 @@ def test_a_late_value_told_again_is_late_again(tmp_path: Path) -> None:
             loser.tell(trial, 2.0)
 
 
-def work(url: str, me: int, lease: float, mine: Connection) -> None:
+def work(url: str, me: int, lease: float, budget: int, mine: Connection) -> None:
     """Optimise with values that only this process gives, and say when each evaluation begins."""
 
     def objective(params: Params) -> float:
@@ -231,7 +231,7 @@ def work(url: str, me: int, lease: float, mine: Connection) -> None:
         return me + bowl(params) / 100
 
     with opened(url, lease=lease) as study:
-        result = study.optimize(objective, 6, progress=False)
+        result = study.optimize(objective, budget, progress=False)
         mine.send([trial.value for trial in result.trials])
 
 
@@ -244,11 +244,11 @@ def result_of(pipe: Connection) -> list[float]:
 
 def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str) -> None:
     (one, others_one), (two, others_two) = fresh.Pipe(), fresh.Pipe()
-    with started(work, (url, 100, 1.0, others_one)) as [stopped]:
+    with started(work, (url, 100, 1.0, 6, others_one)) as [stopped]:
         assert hear(one) == "begun"
         os.kill(stopped.pid or 0, signal.SIGSTOP)
         time.sleep(1.0)
-        with started(work, (url, 200, 1.0, others_two)) as [other]:
+        with started(work, (url, 200, 1.0, 6, others_two)) as [other]:
             while trials_of(url)[0].state == "asked":
                 time.sleep(0.1)
             os.kill(stopped.pid or 0, signal.SIGCONT)
@@ -262,18 +262,18 @@ def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str) -> None:
 
 def test_a_trial_told_by_hand_does_not_end_its_worker(url: str) -> None:
     mine, others = fresh.Pipe()
-    with started(work, (url, 100, 60.0, others)) as [process], opened(url) as by_hand:
+    with started(work, (url, 100, 60.0, 3, others)) as [process], opened(url) as by_hand:
         assert hear(mine) == "begun"
         by_hand.tell(0, 7.0)
         values = result_of(mine)
         succeeded([process])
     assert values[0] == 7.0
-    assert len(values) == 6
+    assert len(values) == 3
 
 
 def test_a_trial_failed_by_hand_does_not_end_its_worker(url: str) -> None:
     mine, others = fresh.Pipe()
-    with started(work, (url, 100, 60.0, others)) as [process], opened(url) as by_hand:
+    with started(work, (url, 100, 60.0, 3, others)) as [process], opened(url) as by_hand:
         assert hear(mine) == "begun"
         by_hand.fail(0, "it hangs")
         assert result_of(mine)[0] is None

@@ -22,8 +22,8 @@ from bopp import Float, Recipe, Study, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import schema, sqlite
+from bopp.study.catalogue import names
 from bopp.study.exchange import exported
-from bopp.study.opening import names
 from bopp.study.store import Store
 from commands import Bopp
 from forks import in_child

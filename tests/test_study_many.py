@@ -114,12 +114,17 @@ def many(url: str, folder: Path, processes: int, count: int, recipe: Recipe | No
     assert len({trial.worker for trial in trials}) == processes
 
 
-def test_eight_processes_share_a_file_for_1600_trials(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 200)
+def test_eight_processes_share_a_file_for_800_trials(tmp_path: Path) -> None:
+    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 100)
 
 
-def test_eight_processes_share_a_server_for_800_trials(tmp_path: Path, postgres_url: str) -> None:
-    many(postgres_url, tmp_path, 8, 100)
+@pytest.mark.slow
+def test_eight_processes_share_a_file_for_1600_trials(on_disk: Path) -> None:
+    many(f"sqlite:///{on_disk}/study.db", on_disk, 8, 200)
+
+
+def test_eight_processes_share_a_server_for_400_trials(tmp_path: Path, postgres_url: str) -> None:
+    many(postgres_url, tmp_path, 8, 50)
 
 
 @pytest.mark.slow
@@ -127,8 +132,8 @@ def test_sixteen_processes_share_a_server_for_1600_trials(tmp_path: Path, postgr
     many(postgres_url, tmp_path, 16, 100)
 
 
-def test_with_a_model_no_point_of_200_is_suggested_twice(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 25, Recipe.default())
+def test_with_a_model_no_point_of_120_is_suggested_twice(tmp_path: Path) -> None:
+    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 15, Recipe.default())
 
 
 def open_each(barrier: Barrier, me: int, urls: list[str], seeds: bool, folder: Path) -> None:
@@ -176,7 +181,7 @@ def test_eight_create_one_file_at_one_instant(tmp_path: Path) -> None:
 def test_eight_create_one_database_at_one_instant(
     tmp_path: Path, postgres_server: Server, postgres_url: str
 ) -> None:
-    urls = [postgres_server.create_database() for _ in range(20)]
+    urls = [postgres_server.create_database() for _ in range(12)]
     open_at_once(urls, tmp_path)
     for url in urls:
         postgres_server.drop_database(url)
@@ -329,19 +334,19 @@ def clocks() -> Iterator[store.Clock]:
         yield time.process_time
 
 
-def test_one_process_asks_and_tells_a_hundred_times_a_second(tmp_path: Path) -> None:
+def test_one_process_asks_and_tells_a_hundred_times_a_second(on_disk: Path) -> None:
     rates: list[float] = []
     for clock in clocks():
-        rates.append(store.pairs_per_second(f"sqlite:///{tmp_path}/{len(rates)}.db", 300, clock))
+        rates.append(store.pairs_per_second(f"sqlite:///{on_disk}/{len(rates)}.db", 300, clock))
         if rates[-1] >= store.PAIRS:
             return
     pytest.fail(f"wanted {store.PAIRS} pairs per second, got {rates}")
 
 
-def test_a_store_adds_less_than_ten_milliseconds_to_a_suggestion(tmp_path: Path) -> None:
+def test_a_store_adds_less_than_ten_milliseconds_to_a_suggestion(on_disk: Path) -> None:
     beyond: list[float] = []
     for clock in clocks():
-        in_study, in_memory = store.ask_seconds(f"sqlite:///{tmp_path}/{len(beyond)}.db", 1000, clock)
+        in_study, in_memory = store.ask_seconds(f"sqlite:///{on_disk}/{len(beyond)}.db", 1000, clock)
         beyond.append(in_study - in_memory)
         if beyond[-1] < store.OVERHEAD:
             return

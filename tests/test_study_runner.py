@@ -10,13 +10,13 @@ import pytest
 
 import bopp
 from bopp import Float, Params, Recipe, Study
-from bopp.drive import Limits, limits
 from bopp.errors import RecipeError, StoreError
-from bopp.progress import Silent
+from bopp.run.loop import Limits
+from bopp.run.progress import Silent
 from bopp.study import runner
-from bopp.study.runner import work
+from bopp.study.runner import run_study
 
-FREE = limits(None, None, None)
+FREE = Limits.from_now(None, None, None)
 
 
 class Heard(Silent):
@@ -44,7 +44,7 @@ def run(
     ends: Limits = FREE,
     show: Silent | None = None,
 ) -> list[str]:
-    work(study, objective, budget, workers, timeout, executor, ends, show or Silent())
+    run_study(study, objective, budget, workers, timeout, executor, ends, show or Silent())
     return [trial.state for trial in study.trials]
 
 
@@ -130,21 +130,21 @@ def test_a_store_that_is_gone_does_not_hide_why_a_run_ended(
 def test_a_target_that_others_reached_asks_for_nothing(direction: Any, target: float, tmp_path: Path) -> None:
     study = opened(tmp_path, direction=direction)
     study.observe({"x": 0.5}, 0.5)
-    run(study, value, ends=limits(target, None, None))
+    run(study, value, ends=Limits.from_now(target, None, None))
     assert len(study.trials) == 1
 
 
 def test_a_target_ends_the_run(tmp_path: Path) -> None:
     study = opened(tmp_path)
     values = iter([3.0, 2.0, 1.0, 0.0])
-    run(study, lambda params: next(values), budget=50, ends=limits(1.0, None, None))
+    run(study, lambda params: next(values), budget=50, ends=Limits.from_now(1.0, None, None))
     assert [trial.value for trial in study.trials] == [3.0, 2.0, 1.0]
 
 
 def test_a_time_limit_ends_the_run_and_what_is_under_way(tmp_path: Path) -> None:
     study = opened(tmp_path)
     began = time.monotonic()
-    run(study, lambda params: time.sleep(600), workers=2, ends=limits(None, 0.5, None))
+    run(study, lambda params: time.sleep(600), workers=2, ends=Limits.from_now(None, 0.5, None))
     assert time.monotonic() - began < 30
     assert [trial.state for trial in study.trials] == ["asked", "asked"]
     assert {trial.number for trial in opened(tmp_path).ask(2)} == {0, 1}
@@ -180,7 +180,7 @@ def test_it_stops_waiting_once_others_reach_the_target(
     monkeypatch.setattr(runner, "LOOK", 0.02)
     other, study = opened(tmp_path), opened(tmp_path)
     taken = other.ask()
-    ends = limits(-1.0, None, None)
+    ends = Limits.from_now(-1.0, None, None)
     thread = threading.Thread(target=lambda: run(study, value, budget=2, ends=ends))
     thread.start()
     other.tell(taken, -5.0)
@@ -194,7 +194,7 @@ def test_a_trial_that_was_taken_away_is_reported_and_the_run_goes_on(tmp_path: P
     def slow(params: Params) -> float:
         trial = study.trials[-1]
         if trial.number == 1:  # somebody thinks that we are dead, takes the trial and tells it first
-            ours = study._held[1]
+            ours = study._tickets.held[1]
             study._store.write(lambda connection: study._ledger.release(connection, ours))
             other = opened(tmp_path)
             other.tell(other.ask(), 7.0)

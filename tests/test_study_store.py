@@ -453,7 +453,8 @@ def test_damaged_columns_are_noticed(
                 continue
             assert len(found) == len(trials), value
             if name in FREE and number is not None:
-                found = tuple(replace(one, **{name: getattr(trials[one.number], name)}) for one in found)
+                field = "values" if name == "value" else name
+                found = tuple(replace(one, **{field: getattr(trials[one.number], field)}) for one in found)
             assert found == trials, value
             assert queued == [PARAMS], value
 
@@ -622,6 +623,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
 def test_a_study_that_is_refused_leaves_no_connection(postgres_url: str, wrong: dict[str, Any]) -> None:
     open_study(postgres_url, "a", SPACE).close()
     definition: dict[str, Any] = {"name": "a", "space": SPACE, **wrong}
+    gc.collect()  # what other tests left
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(StudyError):

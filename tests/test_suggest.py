@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.stats import qmc
 from bopp import Optimizer, acquisition
 from bopp import outcome as outcomes
 from bopp.acquisition import MES, UCB, Acquisition, Scores, ei, est, log_ei, paper_beta, pi
+from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.fit import MAP, SliceSampling
@@ -23,8 +24,8 @@ from bopp.parameter import Choice, Float, Int
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space
-from bopp.suggest import Promise, Recipe, believe, suggest
-from toys import known, slope, smooth
+from bopp.suggest import AverageScore, Recipe, believe, suggest
+from toys import data_of, gp_of, known, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 MIXED = Space({"x": Float(0, 1), "n": Int(1, 50), "act": Choice(["relu", "tanh", "elu"])})
@@ -43,15 +44,20 @@ RECIPES = {
 }
 
 
+def seen(data: Data) -> History:
+    """Trials of the plane that all have a value."""
+    return History.of(data, NOWHERE, NOWHERE)
+
+
 def plane(n: int = 8, seed: int = 0) -> History:
-    return History(smooth(n, 2, seed), NOWHERE, NOWHERE)
+    return seen(smooth(n, 2, seed))
 
 
 def mixed(n: int = 8, seed: int = 0) -> History:
     """Trials of all states in the mixed space."""
     X = MIXED.snap(np.random.default_rng(seed).random((n + 3, MIXED.dimension)))
     y = np.sin(5.0 * X[:n, 0]) + X[:n, 1]
-    return History(Data(X[:n], y), X[n : n + 2], X[n + 2 :])
+    return History.of(Data(X[:n], y), X[n : n + 2], X[n + 2 :])
 
 
 def mirror(known: Known) -> Data:
@@ -72,30 +78,37 @@ def test_the_same_arguments_give_the_same_bits(recipe: Recipe) -> None:
         assert np.array_equal(space.snap(first[None, :])[0], first)
 
 
-def draws(key: tuple[int, int]) -> list[float]:
+def draws(key: tuple[int, int], trials: int = 8) -> list[float]:
     """The first random number that fit, policy and search are given."""
     drawn = []
 
-    def fit(data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+    def fit(data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
         drawn.append(rng.random())
         return MAP()(data, kernel, rng)
 
     def policy(known: Known) -> Data:
-        drawn.append(known.rng.random())
+        drawn.append(known.generator().random())
         return none(known)
 
     def search(score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         drawn.append(rng.random())
         return np.zeros(2)
 
-    suggest(PLANE, replace(BASE, fit=fit, pseudo=policy, search=search), plane(), key)
+    suggest(PLANE, replace(BASE, fit=fit, pseudo=policy, search=search), plane(trials), key)
     return drawn
 
 
-def test_fit_policy_and_search_have_each_a_randomness_of_seed_and_number() -> None:
+def test_policy_and_search_have_each_a_randomness_of_seed_and_number() -> None:
     keys = [(0, 8), (0, 9), (1, 8), (8, 0)]
     assert all(draws(key) == draws(key) for key in keys)
-    assert len({number for key in keys for number in draws(key)}) == 3 * len(keys)
+    assert len({number for key in keys for number in draws(key)[1:]}) == 2 * len(keys)
+    assert not {number for key in keys for number in draws(key)[1:]} & {draws(keys[0])[0]}
+
+
+def test_a_fit_has_a_randomness_of_the_data_alone() -> None:
+    """What is believed does not hang on who asks, so that it can be remembered for the next who does."""
+    assert len({draws(key)[0] for key in [(0, 8), (0, 9), (1, 8), (8, 0)]}) == 1
+    assert draws((0, 8), trials=9)[0] != draws((0, 8))[0]
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -130,14 +143,20 @@ def test_zero_pseudo_points_are_plain_optimization(recipe: Recipe, seed: int) ->
 def test_duplicates_are_plain_optimization_with_half_the_noise(seed: int) -> None:
     """tau0 = 0 and DIRECT, which is deterministic: the same point."""
     paper = Recipe.paper("ucb", tau0=0.0)
-    (gp,) = paper.fit(plane(seed=seed).data, paper.kernel, np.random.default_rng(0))
+    gp = fitted(paper, plane(seed=seed).data)
     duplicated = suggest(PLANE, paper, plane(seed=seed), (seed, 8))
 
-    def halved(data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
-        return (replace(gp, noise=gp.noise / 2),)
+    def halved(data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
+        return Beliefs.even([replace(gp, noise=gp.noise / 2).condition(data)])
 
     plain = suggest(PLANE, replace(paper, fit=halved, pseudo=none), plane(seed=seed), (seed, 8))
     np.testing.assert_allclose(duplicated, plain, atol=1e-6)
+
+
+def fitted(recipe: Recipe, data: Data) -> GP:
+    """The process of a recipe's only belief."""
+    (belief,) = recipe.fit(data, recipe.kernel, np.random.default_rng(0))
+    return gp_of(belief)
 
 
 class Watch:
@@ -170,18 +189,19 @@ def same_model(one: GP, other: GP) -> bool:
 
 
 def test_hyper_parameters_see_real_data_only() -> None:
-    _, (plain,) = believe(plane(), BASE, (0, 8))
+    (plain,) = believe(plane().data, BASE).beliefs
     watch = Watch(wild)
     suggest(PLANE, watch.recipe(), plane(), (0, 8))
-    assert all(same_model(seen.posterior.gp, plain.gp) for seen in (*watch.shown, *watch.scored))
+    assert all(same_model(gp_of(seen.posterior), gp_of(plain)) for seen in (*watch.shown, *watch.scored))
 
 
 def test_a_policy_sees_the_real_data_and_an_acquisition_the_pseudo_points_too() -> None:
-    scale, (plain,) = believe(plane(), BASE, (0, 8))
+    model = believe(plane().data, BASE)
+    scale, (plain,) = model.scale, model.beliefs
     watch = Watch(wild)
     suggest(PLANE, watch.recipe(), plane(), (0, 8))
     (shown,) = watch.shown
-    assert len(shown.data) == len(shown.posterior.data) == 8
+    assert len(shown.data) == len(data_of(shown.posterior)) == 8
     assert np.array_equal(shown.data.y, scale(plane().data.y))
     for scored in watch.scored:
         assert len(scored.data) == 8
@@ -194,8 +214,8 @@ def test_pseudo_points_are_gone_by_the_next_suggestion() -> None:
     watch = Watch(wild)
     for _ in range(2):
         suggest(PLANE, watch.recipe(), plane(), (0, 8))
-    assert [len(seen.posterior.data) for seen in watch.shown] == [8, 8]
-    assert {len(seen.posterior.data) for seen in watch.scored} == {28}
+    assert [len(data_of(seen.posterior)) for seen in watch.shown] == [8, 8]
+    assert {len(data_of(seen.posterior)) for seen in watch.scored} == {28}
 
 
 def test_pending_and_failed_points_are_shown() -> None:
@@ -223,9 +243,9 @@ def test_algorithm_2_step_by_step(policy: Policy, seed: int) -> None:
     u = suggest(PLANE, recipe, history, (seed, 8))
     y = recipe.outcome(history.data.y)(history.data.y)
     real = Data(history.data.X, y)
-    (gp,) = recipe.fit(real, recipe.kernel, np.random.default_rng(0))
-    seen = known(real, gp)
-    promised = replace(seen, posterior=gp.condition(real + policy(seen)))
+    gp = fitted(recipe, real)
+    before = known(real, gp)
+    promised = replace(before, posterior=gp.condition(real + policy(before)))
     U = np.vstack([u, np.random.default_rng(5).random((1000, 2))])
     score = log_ei(*promised.posterior(U), promised)[0]
     assert np.argmax(score) == 0
@@ -253,7 +273,7 @@ def test_four_points_asked_at_once_are_apart() -> None:
     for number in range(10, 14):
         u = suggest(PLANE, BASE, history, (0, number))
         assert np.abs(history.X - u).max(axis=1).min() > 1e-3
-        history = replace(history, pending=np.vstack([history.pending, u]))
+        history = History.of(history.data, np.vstack([history.pending, u]), history.failed)
 
 
 @pytest.mark.parametrize("recipe", [BASE, Recipe.paper("ucb"), Recipe.random()])
@@ -261,10 +281,10 @@ def test_a_space_of_twelve_points_is_covered_by_twelve(recipe: Recipe) -> None:
     space = Space({"n": Int(0, 2), "act": Choice(["relu", "tanh", "elu", "silu"])})
     X = np.empty((0, space.dimension))
     for number in range(12):
-        history = History(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
+        history = History.of(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
         X = np.vstack([X, suggest(space, recipe, history, (0, number))])
     assert len(np.unique(X, axis=0)) == 12
-    history = History(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
+    history = History.of(Data(X, np.sin(X @ np.arange(5.0))), X[:0], X[:0])
     again = suggest(space, recipe, history, (0, 12))
     assert np.array_equal(space.snap(again[None, :])[0], again)
 
@@ -273,14 +293,14 @@ def test_a_space_of_twelve_points_is_covered_by_twelve(recipe: Recipe) -> None:
 @pytest.mark.parametrize("exponent", [-60, -3, 5, 60])
 def test_a_unit_that_is_a_power_of_two_changes_no_bit(recipe: Recipe, exponent: int) -> None:
     data = plane().data
-    scaled = replace(plane(), data=Data(data.X, np.ldexp(data.y, exponent)))
+    scaled = seen(Data(data.X, np.ldexp(data.y, exponent)))
     assert np.array_equal(suggest(PLANE, recipe, scaled, (0, 8)), suggest(PLANE, recipe, plane(), (0, 8)))
 
 
 @pytest.mark.parametrize(("a", "b"), [(3.7, 0.0), (1.0, 100.0), (1e-5, -2.0)])
 def test_unit_and_origin_of_y_do_not_matter(a: float, b: float) -> None:
     data = plane().data
-    moved = replace(plane(), data=Data(data.X, a * data.y + b))
+    moved = seen(Data(data.X, a * data.y + b))
     wanted = suggest(PLANE, BASE, plane(), (0, 8))
     np.testing.assert_allclose(suggest(PLANE, BASE, moved, (0, 8)), wanted, atol=1e-4)
 
@@ -289,8 +309,8 @@ def test_noises_of_observations_have_the_unit_of_y() -> None:
     """A noise is a variance in the unit of y: y times 8 and noise times 64 are the same data."""
     data, recipe = plane().data, replace(BASE, outcome=outcomes.standardised)
     noise = np.linspace(0.0, 0.5, 8)
-    one = replace(plane(), data=Data(data.X, data.y, noise))
-    other = replace(plane(), data=Data(data.X, 8.0 * data.y, 64.0 * noise))
+    one = seen(Data(data.X, data.y, noise))
+    other = seen(Data(data.X, 8.0 * data.y, 64.0 * noise))
     np.testing.assert_allclose(
         suggest(PLANE, recipe, other, (0, 8)), suggest(PLANE, recipe, one, (0, 8)), atol=1e-6
     )
@@ -303,14 +323,14 @@ def test_one_value_that_towers_over_the_others_is_no_trouble(acquisition: Acquis
     y[7] = 1.0
     for outcome in (outcomes.standardised, outcomes.power):
         recipe = replace(BASE, acquisition=acquisition, outcome=outcome)
-        u = suggest(PLANE, recipe, History(Data(X, y), NOWHERE, NOWHERE), (0, 40))
+        u = suggest(PLANE, recipe, History.of(Data(X, y), NOWHERE, NOWHERE), (0, 40))
         assert np.all((u >= 0.0) & (u <= 1.0))
 
 
 @pytest.mark.parametrize("name", ["default", "bayesian", "neighbours", "mes"])
 @pytest.mark.parametrize("y", [[0.0] * 6, [2.5] * 6, [1.0, 1.0, 1.0, 1.0, 1.0, 2.0]])
 def test_values_that_tell_nothing_still_give_a_point(name: str, y: list[float]) -> None:
-    history = replace(plane(6), data=Data(plane(6).data.X, np.array(y)))
+    history = seen(Data(plane(6).data.X, np.array(y)))
     u = suggest(PLANE, RECIPES[name], history, (0, 6))
     assert np.all(np.isfinite(u))
 
@@ -318,20 +338,20 @@ def test_values_that_tell_nothing_still_give_a_point(name: str, y: list[float]) 
 @pytest.mark.parametrize("name", ["default", "ucb", "pi", "ei"])
 def test_one_value_among_failures_is_enough(name: str) -> None:
     X = np.random.default_rng(0).random((6, 2))
-    u = suggest(PLANE, RECIPES[name], History(Data(X[:1], np.ones(1)), NOWHERE, X[1:]), (0, 6))
+    u = suggest(PLANE, RECIPES[name], History.of(Data(X[:1], np.ones(1)), NOWHERE, X[1:]), (0, 6))
     assert np.all((u >= 0.0) & (u <= 1.0))
 
 
 def test_without_a_value_the_initial_design_goes_on() -> None:
     X = np.random.default_rng(0).random((9, 2))
-    for history in (History(Data.empty(2), X, NOWHERE), History(Data.empty(2), NOWHERE, X)):
+    for history in (History.of(Data.empty(2), X, NOWHERE), History.of(Data.empty(2), NOWHERE, X)):
         assert np.array_equal(suggest(PLANE, Recipe.paper("ucb"), history, (4, 9)), Uniform()(2, 4, 9))
 
 
 def test_the_first_points_are_those_of_the_initial_design() -> None:
     points = []
     for n in range(6):
-        history = replace(plane(), data=plane().data[:n])
+        history = seen(plane().data[:n])
         points.append(suggest(PLANE, Recipe.paper("ei"), history, (4, n)))
     design = [Uniform(5)(2, 4, n) for n in range(6)]
     assert np.array_equal(points[:5], design[:5])
@@ -343,9 +363,13 @@ def test_random_points_are_scipys_sobol_points(seed: int) -> None:
     sequence = qmc.Sobol(2, rng=np.random.default_rng(seed)).random(16)
     X = np.empty((0, 2))
     for number in range(16):
-        history = History(Data(X, np.zeros(len(X))), NOWHERE, NOWHERE)
+        history = History.of(Data(X, np.zeros(len(X))), NOWHERE, NOWHERE)
         X = np.vstack([X, suggest(PLANE, Recipe.random(), history, (seed, number))])
     assert np.array_equal(X, sequence)
+
+
+def averaged(acquisition: Acquisition, knowns: Sequence[Known]) -> AverageScore:
+    return AverageScore(acquisition, tuple(knowns), (1.0 / len(knowns),) * len(knowns))
 
 
 def two_models() -> tuple[Known, Known]:
@@ -364,7 +388,7 @@ PLAIN: list[Acquisition] = [pi, ei, UCB(paper_beta), MES(), est]
 @pytest.mark.parametrize("acquisition", [*PLAIN, log_ei])
 def test_the_average_of_two_equal_beliefs_is_one_of_them(acquisition: Acquisition) -> None:
     belief = two_models()[0]
-    one, two = Promise(acquisition, (belief,)), Promise(acquisition, (belief, belief))
+    one, two = averaged(acquisition, [belief]), averaged(acquisition, [belief, belief])
     np.testing.assert_allclose(two.values(ELSEWHERE), one.values(ELSEWHERE), rtol=1e-12)
     for got, wanted in zip(two.gradient(ELSEWHERE), one.gradient(ELSEWHERE), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
@@ -372,16 +396,16 @@ def test_the_average_of_two_equal_beliefs_is_one_of_them(acquisition: Acquisitio
 
 @pytest.mark.parametrize("acquisition", PLAIN)
 def test_scores_are_averaged_over_the_models(acquisition: Acquisition) -> None:
-    apart = [Promise(acquisition, (belief,)).values(ELSEWHERE) for belief in two_models()]
+    apart = [averaged(acquisition, [belief]).values(ELSEWHERE) for belief in two_models()]
     np.testing.assert_allclose(
-        Promise(acquisition, two_models()).values(ELSEWHERE), np.mean(apart, axis=0), rtol=1e-12
+        averaged(acquisition, two_models()).values(ELSEWHERE), np.mean(apart, axis=0), rtol=1e-12
     )
 
 
 def test_averaged_log_ei_is_the_logarithm_of_averaged_ei() -> None:
-    improvement = Promise(ei, two_models()).values(ELSEWHERE)
+    improvement = averaged(ei, two_models()).values(ELSEWHERE)
     np.testing.assert_allclose(
-        np.exp(Promise(log_ei, two_models()).values(ELSEWHERE)), improvement, rtol=1e-10
+        np.exp(averaged(log_ei, two_models()).values(ELSEWHERE)), improvement, rtol=1e-10
     )
 
 
@@ -391,21 +415,23 @@ def plain_score(mean: Array, sd: Array, known: Known) -> Array:
 
 @pytest.mark.parametrize("acquisition", [*PLAIN, log_ei, plain_score])
 @pytest.mark.parametrize("models", [1, 2])
-def test_gradient_of_a_promise_is_its_difference_quotient(acquisition: Acquisition, models: int) -> None:
-    promise = Promise(acquisition, two_models()[:models])
-    values, gradient = promise.gradient(ELSEWHERE)
-    np.testing.assert_allclose(values, promise.values(ELSEWHERE), rtol=1e-10)
+def test_gradient_of_an_average_score_is_its_difference_quotient(
+    acquisition: Acquisition, models: int
+) -> None:
+    score = averaged(acquisition, two_models()[:models])
+    values, gradient = score.gradient(ELSEWHERE)
+    np.testing.assert_allclose(values, score.values(ELSEWHERE), rtol=1e-10)
     for u, got in zip(ELSEWHERE, gradient, strict=True):
-        wanted = slope(lambda u: float(promise.values(u[None, :])[0]), u)
+        wanted = slope(lambda u: float(score.values(u[None, :])[0]), u)
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
 
 
 def test_a_bayesian_suggestion_averages_over_all_models() -> None:
     watch = Watch(Neighbours(), ei)
     suggest(PLANE, watch.recipe(BAYESIAN), plane(), (0, 8))
-    lengthscales = {tuple(seen.posterior.gp.lengthscale) for seen in watch.shown}
+    lengthscales = {tuple(gp_of(seen.posterior).lengthscale) for seen in watch.shown}
     assert len(watch.shown) == len(lengthscales) == 3
-    assert {tuple(seen.posterior.gp.lengthscale) for seen in watch.scored} == lengthscales
+    assert {tuple(gp_of(seen.posterior).lengthscale) for seen in watch.scored} == lengthscales
 
 
 @pytest.mark.parametrize("name", ["ucb", "pi", "ei"])
@@ -440,7 +466,7 @@ def test_the_papers_ucb_maximises_the_papers_formula() -> None:
     """At its suggestion mean + sqrt(beta_t) sd is about as large as anywhere on a fine grid."""
     history, recipe = plane(12, seed=4), Recipe.paper("ucb", tau0=None, evaluations=2000)
     u = suggest(PLANE, recipe, history, (0, 12))
-    _, (posterior,) = believe(history, recipe, (0, 12))
+    (posterior,) = believe(history.data, recipe).beliefs
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 101)] * 2), axis=-1).reshape(-1, 2)
 
     def bound(U: Array) -> Array:
@@ -482,6 +508,19 @@ def test_a_score_of_yours_can_be_marked_as_a_logarithm() -> None:
     def mine(mean: Array, sd: Array, known: Known) -> Array:
         return log_ei(mean, sd, known)[0]
 
+    @acquisition.logarithmic
+    @dataclass(frozen=True)
+    class Mine:
+        shift: float
+
+        def __call__(self, mean: Array, sd: Array, known: Known) -> Array:
+            return mine(mean, sd, known) + self.shift
+
     assert acquisition.is_logarithmic(log_ei)
     assert acquisition.is_logarithmic(mine)
+    assert acquisition.is_logarithmic(Mine(2.0))
+    once = UCB(2.0)
+    assert acquisition.logarithmic(once) is once
+    assert acquisition.is_logarithmic(once)
+    assert not acquisition.is_logarithmic(UCB(2.0))
     assert not acquisition.is_logarithmic(ei)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Float, Optimizer, Trial
+from bopp import Float, Optimizer, Problem, Trial
 from bopp.errors import BoppError, TellError
-from bopp.trial import Direction, history_of, number_of
+from bopp.problem import Direction
+from bopp.trial import number_of
 
 NUMBERS = [
     (3, 3.0),
@@ -55,7 +56,6 @@ NO_NUMBERS = [
     [1, 2],
     [1.0],
     (1.0,),
-    {},
     ...,
     np.array([1.0]),
     np.array([[1.0]]),
@@ -128,13 +128,13 @@ def test_the_engine_sees_larger_as_better_and_each_trial_in_its_place(
 ) -> None:
     asked = [Trial(number, {"x": number / 4}) for number in range(4)]
     trials = [
-        replace(asked[0], state="done", value=2.0),
+        replace(asked[0], state="done", values={"value": 2.0}),
         replace(asked[1], state="failed", error="no"),
         asked[2],
-        replace(asked[3], state="done", value=-5.0),
+        replace(asked[3], state="done", values={"value": -5.0}),
     ]
     X = np.array([[0.0], [0.25], [0.5], [0.75]])
-    history = history_of(trials, X, direction)
+    history = Problem({"x": Float(0, 1)}, {"value": direction}).history(trials, X)
     np.testing.assert_array_equal(history.data.y, [sign * 2.0, sign * -5.0])
     np.testing.assert_array_equal(history.data.X, [[0.0], [0.75]])
     np.testing.assert_array_equal(history.failed, [[0.25]])

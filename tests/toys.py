@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from bopp.belief import Belief
 from bopp.data import Array, Data
-from bopp.gp import GP
+from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.outcome import Scale
-from bopp.parameter import Float
+from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Space
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
@@ -45,10 +47,39 @@ def known(
         nowhere if pending is None else pending,
         nowhere if failed is None else failed,
         t,
-        np.random.default_rng(seed),
+        (seed,),
     )
+
+
+def gp_of(belief: Belief) -> GP:
+    """The process that a belief of it came from."""
+    assert isinstance(belief, Posterior)
+    return belief.gp
+
+
+def data_of(belief: Belief) -> Data:
+    """The data that a belief has seen."""
+    assert isinstance(belief, Posterior)
+    return belief.data
 
 
 def slope(f: Callable[[Array], float], x: Array, step: float = 1e-5) -> Array:
     """The gradient of f at x by central differences."""
     return np.array([(f(x + step * e) - f(x - step * e)) / (2.0 * step) for e in np.eye(len(x))])
+
+
+def near(parameter: Parameter, value: Any) -> list[Any]:
+    """The values that are tried in place of one."""
+    columns, _ = parameter.around(np.array([parameter.encode(value)]))
+    return [parameter.decode(row) for row in columns.tolist()]
+
+
+def spelled_out(parameter: Parameter, value: Any) -> list[Any]:
+    """The same, one by one: other options, and integers that are a power of two away."""
+    if isinstance(parameter, Choice):
+        return [option for option in parameter.options if option is not value]
+    if not isinstance(parameter, Int) or not parameter.gridded:
+        return []
+    steps = [2**power for power in range(parameter.levels.bit_length())]
+    numbers = (value + sign * step for step in steps for sign in (-1, 1))
+    return [number for number in numbers if parameter.low <= number <= parameter.high]

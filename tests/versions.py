@@ -6,8 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from bopp import Recipe
+from bopp.plain import write_recipe
 from bopp.study import schema
-from bopp.study.recipes import written_recipe
 
 STUDY = {
     "id": 1,
@@ -15,7 +15,7 @@ STUDY = {
     "space": json.dumps({"x": {"kind": "Float", "low": 0.0, "high": 1.0, "log": False}}),
     "direction": '"maximize"',
     "seed": "7",
-    "recipe": json.dumps(written_recipe(Recipe.random())),
+    "recipe": json.dumps(write_recipe(Recipe.random())),
     "created_at": "2024-01-01T00:00:00+00:00",
     "revision": 5,
 }

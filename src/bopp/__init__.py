@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search, theory
+from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search
+from bopp.belief import Belief, Beliefs
 from bopp.data import Data
 from bopp.errors import BoppError
 from bopp.known import Known
-from bopp.optimizer import Optimizer, maximize, minimize
+from bopp.optimizer import Optimizer, maximize, minimize, optimize
 from bopp.parameter import Choice, Float, Int, Parameter
+from bopp.problem import AtLeast, AtMost, Holds, Problem
 from bopp.result import Result
 from bopp.space import Params, Space
 from bopp.suggest import Recipe
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
+    from bopp.paper import theory
     from bopp.study import Study, open_study
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AtLeast",
+    "AtMost",
+    "Belief",
+    "Beliefs",
     "BoppError",
     "Choice",
     "Data",
     "Float",
+    "Holds",
     "Int",
     "Known",
     "Optimizer",
     "Parameter",
     "Params",
+    "Problem",
     "Recipe",
     "Result",
     "Space",
@@ -43,6 +53,7 @@ __all__ = [
     "maximize",
     "minimize",
     "open_study",
+    "optimize",
     "outcome",
     "pseudo",
     "search",
@@ -51,8 +62,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Study", "open_study"):  # with them comes SQLAlchemy, which the engine does without
-        from bopp import study
-
-        return getattr(study, name)
+    if name in ("Study", "open_study"):  # these import SQLAlchemy, which the engine does not need
+        return getattr(import_module("bopp.study"), name)
+    if name == "theory":
+        return import_module("bopp.paper.theory")
     raise AttributeError(f"module 'bopp' has no attribute {name!r}")

@@ -1,9 +1,8 @@
-"""Acquisition functions: how much a point promises, from the mean and sd that the model gives it.
+"""Acquisition functions: how promising a point is, given the model's mean and sd there.
 
     acquisition(mean (m,), sd (m,), known: Known) -> score, dscore/dmean, dscore/dsd   each (m,)
 
-Larger is better. A function that returns the score alone works too: its derivatives are then taken by
-differences.
+Larger is better. A function may return the score alone; its derivatives are then taken by finite differences.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ Acquisition = Callable[[Array, Array, Known], Scores | Array]
 F = TypeVar("F", bound=Callable[..., object])
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-FAR_TAIL = -30.0  # below it the series of log_h is exact to rounding
+FAR_TAIL = -30.0  # below this, the series in log_h is exact to rounding
 
 
 def pi(mean: Array, sd: Array, known: Known) -> Scores:
@@ -42,8 +42,11 @@ def ei(mean: Array, sd: Array, known: Known) -> Scores:
 
 
 def logarithmic(acquisition: F) -> F:
-    """Marks a score that is a logarithm: over several models, what it is the logarithm of is averaged."""
-    acquisition.__dict__["logarithmic"] = True
+    """Mark a function, class or instance whose score is a logarithm, so that exp(score) is averaged."""
+    if isinstance(acquisition, type):
+        setattr(acquisition, "logarithmic", True)  # noqa: B010 - not every F has the attribute
+    else:
+        acquisition.__dict__["logarithmic"] = True  # an instance may be frozen
     return acquisition
 
 
@@ -91,7 +94,7 @@ def theorem_beta(t: int, d: int, delta: float = 0.1, a: float = 1.0, b: float = 
 
 @dataclass(frozen=True)
 class MES:
-    """Max-value entropy search: what a value would tell about the maximum (Wang, Jegelka 2017)."""
+    """Max-value entropy search: how much a value would reveal about the maximum (Wang, Jegelka 2017)."""
 
     samples: int = 16
 
@@ -100,7 +103,7 @@ class MES:
             raise RecipeError(f"MES: samples must be an integer >= 1, got {self.samples!r}")
 
     def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
-        g = (known.maximum.quantiles(self.samples)[:, None] - mean) / sd
+        g = (known.once(maximum).quantiles(self.samples)[:, None] - mean) / sd
         log_cdf = log_ndtr(g)
         ratio = np.exp(-0.5 * g**2 - LOG_ROOT_TWO_PI - log_cdf)  # phi / Phi
         score = (0.5 * g * ratio - log_cdf).mean(axis=0)
@@ -109,9 +112,45 @@ class MES:
 
 
 def est(mean: Array, sd: Array, known: Known) -> Scores:
-    """EST: the chance to reach the expected maximum, as (mean - estimate) / sd (Wang et al. 2016)."""
-    z = (mean - known.maximum.expected) / sd
+    """EST: the chance of reaching the expected maximum, as (mean - estimate) / sd (Wang et al. 2016)."""
+    z = (mean - known.once(maximum).expected) / sd
     return z, 1.0 / sd, -z / sd
+
+
+def maximum(known: Known) -> Maximum:
+    """What the model believes about the maximum of the function."""
+    probes = known.space.snap(np.random.default_rng(0).random((1000, known.dimension)))
+    mean, sd = known.posterior(np.vstack([probes, known.data.X]))
+    return Maximum(mean, sd, known.best)
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """The distribution of the maximum over probe points, treated as independent (Wang, Jegelka 2017)."""
+
+    mean: Array
+    sd: Array
+    least: float
+
+    @cached_property
+    def _cdf(self) -> tuple[Array, Array]:
+        spread = float(self.sd.max())
+        top = max(self.least, float((self.mean + 6.0 * self.sd).max()))
+        values = np.linspace(self.least, top + 1e-9 * max(spread, 1e-9), 400)
+        logs = log_ndtr((values[:, None] - self.mean) / self.sd).sum(axis=1)
+        return values, np.exp(logs)
+
+    def quantiles(self, count: int) -> Array:
+        """`count` plausible values of the maximum, evenly spread over its distribution above `least`."""
+        values, cdf = self._cdf
+        levels = cdf[0] + (1.0 - cdf[0]) * (np.arange(count) + 0.5) / count
+        return np.asarray(np.interp(levels, cdf, values))
+
+    @property
+    def expected(self) -> float:
+        """Least + integral of Pr(maximum > w) over w above least: EST's estimate (Wang et al. 2016)."""
+        values, cdf = self._cdf
+        return float(self.least + np.trapezoid(1.0 - cdf, values))
 
 
 def log_h(z: Array) -> tuple[Array, Array]:
@@ -133,7 +172,7 @@ def log_h(z: Array) -> tuple[Array, Array]:
 
 
 def differentiated(acquisition: Acquisition, mean: Array, sd: Array, known: Known) -> Scores:
-    """The score with its derivatives, by central differences where the function does not give them."""
+    """The score with its derivatives, by central differences if the function does not return them."""
     result = acquisition(mean, sd, known)
     if isinstance(result, tuple):
         return result

@@ -1,8 +1,9 @@
-"""Data: points of the unit cube with their values and noises."""
+"""Data: points of the unit cube with values and noises. History: all trials, finished or not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -46,18 +47,50 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All trials so far: those with a value, and the points of pending (m, d) and failed (m, d) ones."""
+    """All trials so far, in order.
 
-    data: Data
-    pending: Array
-    failed: Array
+    X       (n, d) their points
+    state   (n,)   "done", "asked" or "failed"
+    values  (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN unless done
+    noise   (n, k) variances of these measurements if they are known, else 0
+
+    The first column is the objective that the search maximises.
+    """
+
+    X: Array
+    state: npt.NDArray[np.str_]
+    values: Array
+    noise: Array
+
+    @staticmethod
+    def of(data: Data, pending: Array, failed: Array) -> History:
+        """The history with observations first, then pending points, then failed ones."""
+        missing = np.full(len(pending) + len(failed), np.nan)
+        return History(
+            np.vstack([data.X, pending, failed]),
+            np.repeat(["done", "asked", "failed"], [len(data), len(pending), len(failed)]),
+            np.concatenate([data.y, missing])[:, None],
+            np.concatenate([data.noise, np.zeros(len(missing))])[:, None],
+        )
 
     def __len__(self) -> int:
-        return len(self.data) + len(self.pending) + len(self.failed)
+        return len(self.X)
 
-    @property
-    def X(self) -> Array:
-        return np.vstack([self.data.X, self.pending, self.failed])
+    @cached_property
+    def data(self) -> Data:
+        """The observations of the objective."""
+        done = self.state == "done"
+        return Data(self.X[done], self.values[done, 0], self.noise[done, 0])
+
+    @cached_property
+    def pending(self) -> Array:
+        """The points (m, d) under evaluation."""
+        return np.asarray(self.X[self.state == "asked"])
+
+    @cached_property
+    def failed(self) -> Array:
+        """The points (m, d) whose evaluation failed."""
+        return np.asarray(self.X[self.state == "failed"])
 
 
 def _frozen(values: npt.ArrayLike) -> Array:

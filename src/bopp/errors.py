@@ -2,17 +2,22 @@
 
 BoppError
 ├── SpaceError      a parameter or a space is declared wrongly, or params do not fit it
-├── RecipeError     a setting of a recipe, policy, acquisition or search is out of range
-├── TellError       a value that is no number, a second different value, a foreign trial
-│   └── LateTell    the trial went to another worker meanwhile, and its word counts
+├── RecipeError     an argument of a problem, of a recipe or its parts, or of a run is not valid
+├── TellError       a value that is not a number, a second and different value, or an unknown trial
+│   └── LateTell    another worker has taken over the trial or told it already, and its answer counts
 ├── StudyError      a study cannot be created, opened or changed as asked
 ├── StoreError      the database of a study cannot be reached, read or written
 ├── ConfigError     a study file or a command is wrong; the message names the field
 ├── CommandError    a command ended without a value
 ├── PaperError      an experiment of the paper cannot be run or read as asked
-├── NoResultError   the best trial was asked for, and none has finished
+├── NoResultError   there is no best trial: none has finished, or none meets the constraints
 └── MissingExtra    an optional package is not installed; the message names the extra
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class BoppError(Exception):
@@ -24,15 +29,15 @@ class SpaceError(BoppError, ValueError):
 
 
 class RecipeError(BoppError, ValueError):
-    """A setting of a recipe, a policy, an acquisition or a search is out of range."""
+    """An argument of a problem, of a recipe or its parts, or of a run is not valid."""
 
 
 class TellError(BoppError, ValueError):
-    """What was told cannot be taken; the trial stays as it was."""
+    """What was told cannot be accepted; the trial stays as it was."""
 
 
 class LateTell(TellError):
-    """The trial went to another worker meanwhile, and what that one tells counts."""
+    """Another worker has taken over the trial or told it already, and its answer counts."""
 
 
 class StudyError(BoppError, ValueError):
@@ -48,7 +53,7 @@ class ConfigError(BoppError, ValueError):
 
 
 class CommandError(BoppError, RuntimeError):
-    """A command, as an objective, ended without a value."""
+    """A command used as the objective ended without a value."""
 
 
 class PaperError(BoppError, ValueError):
@@ -56,8 +61,21 @@ class PaperError(BoppError, ValueError):
 
 
 class NoResultError(BoppError, LookupError):
-    """No trial has finished, so there is no best one."""
+    """There is no best trial: none has finished, or none meets the constraints."""
 
 
 class MissingExtra(BoppError, ImportError):
     """An optional package is not installed."""
+
+
+@contextmanager
+def reading(what: str, kind: type[BoppError] = BoppError) -> Iterator[None]:
+    """Turn whatever a malformed document raises into one error of `kind` that begins with `what`."""
+    try:
+        yield
+    except kind:
+        raise
+    except (LookupError, TypeError, AttributeError, RecursionError, ValueError, ArithmeticError) as error:
+        raise kind(f"{what}: {error if isinstance(error, BoppError) else repr(error)}") from error
+    except BoppError as error:
+        raise kind(f"{what}: {error}") from error

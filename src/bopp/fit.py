@@ -1,6 +1,6 @@
-"""Fitting: the hyper-parameters of the model, from real data only.
+"""Fitting: the model's hyper-parameters, from real data only.
 
-    fit(data, kernel, rng) -> one GP, or several to average over
+    fit(data, kernel, rng) -> what is believed given the data: one belief, or several to average over
 
 theta is the vector of logarithms of (length-scales, signal variance, noise variance).
 """
@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from bopp.belief import Beliefs
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.gp import GP
 from bopp.kernels import Kernel
 
-Fit = Callable[[Data, Kernel, np.random.Generator], tuple[GP, ...]]
+Fit = Callable[[Data, Kernel, np.random.Generator], Beliefs]
 
 LENGTHSCALES = (5e-3, 1e3)
 VARIANCES = (1e-3, 1e3)
 NOISES = (1e-8, 10.0)
-COARSE = 100  # more points than this are first fitted by a quarter of them
+COARSE = 100  # with more points than this, a quarter of them is fitted first
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Priors:
-    """What is believed of the hyper-parameters before any data: standardised y, unit cube."""
+    """What is believed about the hyper-parameters before any data, for standardised y on the unit cube."""
 
     lengthscale: LogNormal = LogNormal(-0.7, 1.0)
     variance: LogNormal = LogNormal(0.0, 1.0)
@@ -55,10 +56,10 @@ class MAP:
     """The hyper-parameters most probable under the data and the priors.
 
     Args:
-        priors: None leaves the likelihood alone.
-        variance, noise: fixed values, where not to be fitted.
-        lengthscale: the least and the largest, in widths of the cube.
-        largest: no more points than this, evenly taken, speak for the hyper-parameters.
+        priors: None maximises the likelihood alone.
+        variance, noise: fixed values; None fits them.
+        lengthscale: the smallest and the largest length-scale, in widths of the cube.
+        largest: fit the hyper-parameters to at most this many of the points, spaced evenly among them.
     """
 
     priors: Priors | None = Priors()
@@ -80,8 +81,8 @@ class MAP:
                 f"{type(self).__name__}: lengthscale must be {wanted}, got {self.lengthscale!r}"
             )
 
-    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
-        return (_gp(self._climb(data, kernel), kernel),)
+    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
+        return Beliefs.even([_gp(self._climb(data, kernel), kernel).condition(data)])
 
     def log_density(self, theta: Array, data: Data, kernel: Kernel) -> tuple[float, Array]:
         """Logarithm of likelihood times prior, and its gradient in theta."""
@@ -105,12 +106,12 @@ class MAP:
             options = {"maxiter": steps, "ftol": tolerance, "gtol": 1e-3}
             found = minimize(loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
             theta = np.clip(theta + scale * found.x, low, high)
-            if part is not stages[-1][0]:  # more data, narrower peak
+            if part is not stages[-1][0]:  # with more data the peak is narrower
                 scale = scale * np.sqrt(found.hess_inv.todense().diagonal() * len(part) / len(data))
         return theta
 
     def _stages(self, data: Data) -> list[tuple[Data, int, float]]:
-        """A part of many points finds the neighbourhood of the answer, all of them the answer."""
+        """With many points, fit a part of them to get close to the answer, then all of them to get there."""
         full = _thinned(data, self.largest)
         if len(full) <= COARSE:
             return [(full, 40, 1e-5)]
@@ -145,11 +146,11 @@ def MaximumLikelihood(
 
 @dataclass(frozen=True)
 class SliceSampling(MAP):
-    """Fully Bayesian: hyper-parameters drawn from their posterior, the acquisition is averaged over them.
+    """Fully Bayesian: draws hyper-parameters from their posterior; the acquisition is averaged over them.
 
     Args:
         samples: how many to draw.
-        burn_in, thinning: sweeps before the first and between one and the next.
+        burn_in, thinning: sweeps to discard before the first draw, and sweeps from one draw to the next.
     """
 
     samples: int = 10
@@ -163,7 +164,7 @@ class SliceSampling(MAP):
             if not isinstance(value, int) or value < least:
                 raise RecipeError(f"SliceSampling: {name} must be an integer >= {least}, got {value!r}")
 
-    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> tuple[GP, ...]:
+    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
         part = _thinned(data, self.largest)
         theta = self._climb(data, kernel)
         low, high = self._bounds(len(theta))
@@ -178,8 +179,8 @@ class SliceSampling(MAP):
             for axis in np.flatnonzero(low < high):
                 theta = slice_step(log_density, theta, int(axis), rng)
             if sweep >= self.burn_in and (sweep - self.burn_in) % self.thinning == 0:
-                drawn.append(_gp(theta, kernel))
-        return tuple(drawn)
+                drawn.append(_gp(theta, kernel).condition(data))
+        return Beliefs.even(drawn)
 
 
 def slice_step(
@@ -189,7 +190,7 @@ def slice_step(
     rng: np.random.Generator,
     width: float = 1.0,
 ) -> Array:
-    """One coordinate drawn anew from its slice: stepping out, then shrinking (Neal 2003, figures 3 and 5)."""
+    """Redraw one coordinate from its slice: stepping out, then shrinking (Neal 2003, figures 3 and 5)."""
 
     def at(position: float) -> Array:
         moved = theta.copy()

@@ -20,8 +20,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 from bopp.data import Array, Data
 from bopp.kernels import Kernel, distance_to_prepared, prepared, squared_distance
 
-BLOCK = 16384  # numbers at a time: fresh memory and a full cache cost more than the arithmetic
-VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding leaves of k - v^T v where it is zero
+BLOCK = 16384  # numbers per block: allocating memory and missing the cache cost more than the arithmetic
+VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding may leave where k - v^T v should be zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class GP:
     noise: float = 1e-4
 
     def condition(self, data: Data) -> Posterior:
-        """What the process believes after seeing `data`."""
+        """What the process believes about the function after seeing `data`: a `Belief`."""
         L = cholesky(self._noisy(data, self.covariance(data.X, data.X)[0]))
         return Posterior(self, data, L, _solve(L, data.y))
 
@@ -64,7 +64,7 @@ class GP:
         whitened = _solve(L, data.y)
         alpha = _solve(L, whitened, transposed=True)
         evidence = _evidence(L, whitened)
-        inverse, _ = dpotri(L, lower=1, overwrite_c=1)  # its lower triangle, in the place of L
+        inverse, _ = dpotri(L, lower=1, overwrite_c=1)  # only its lower triangle, which overwrites L
         W = alpha**2 - inverse.diagonal()
         by_noise = 0.5 * self.noise * W.sum()
         by_variance = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
@@ -95,12 +95,21 @@ class GP:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Mean and standard deviation of the function at any point, and their gradients."""
+    """What a Gaussian process believes about the function after seeing data; a `Belief`."""
 
     gp: GP
     data: Data
     L: Array
     whitened: Array
+
+    @property
+    def noise(self) -> float:
+        """The variance of a measurement around the function."""
+        return self.gp.noise
+
+    def difference(self, A: Array, B: Array) -> Array:
+        """The squared difference (m,) between f at the rows of A and of B, as the prior expects it."""
+        return self.gp.difference(A, B)
 
     def __call__(self, U: Array) -> tuple[Array, Array]:
         """Posterior mean and standard deviation (m,) at the rows of U."""
@@ -112,6 +121,19 @@ class Posterior:
             mean[rows], sd[rows] = self.whitened @ v, np.sqrt(self._variance(v))
         return mean, sd
 
+    def mean(self, U: Array) -> Array:
+        """The mean (m,) alone: O(n) per point, where the standard deviation takes O(n^2)."""
+        parts = np.array_split(U, max(1, -(-len(U) // 64)))
+        return np.concatenate([self.gp.covariance(part, self.data.X)[0] @ self._alpha for part in parts])
+
+    def sample(self, U: Array, count: int, rng: np.random.Generator) -> Array:
+        """`count` functions (count, m) drawn from the posterior, each at all rows of U."""
+        v = _solve(self.L, self.gp.covariance(self.data.X, U)[0])
+        K = self.gp.covariance(U, U)[0] - v.T @ v
+        K.flat[:: len(U) + 1] += VARIANCE_FLOOR * self.gp.variance
+        L = np.tril(cholesky(K))
+        return np.asarray(self.whitened @ v + rng.standard_normal((count, len(U))) @ L.T)
+
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, sd (m,) and their gradients (m, d) at the rows of U."""
         k, slope = self._covariance(U)
@@ -122,9 +144,9 @@ class Posterior:
         return np.asarray(self.whitened @ v), sd, by_mean, -by_variance / sd[:, None]
 
     def condition(self, extra: Data) -> Posterior:
-        """What is believed after seeing `extra` too; the factor of the data seen so far is reused.
+        """What is believed after also seeing `extra`; the factor of the data seen so far is reused.
 
-        Lemma 1's block form: only the Schur complement M^-1 of the paper is factored anew.
+        Lemma 1's block form: only the Schur complement, the paper's M^-1, has to be factored.
         """
         n, m = len(self.data), len(extra)
         if m == 0:
@@ -140,7 +162,7 @@ class Posterior:
         return Posterior(self.gp, self.data + extra, L, np.concatenate([self.whitened, whitened]))
 
     def _covariance(self, U: Array) -> tuple[Array, Array]:
-        """k(U, X), and its derivative as `GP.covariance` gives it."""
+        """k(U, X) and its derivative, as in `GP.covariance`."""
         return self.gp._correlated(distance_to_prepared(self.gp._scaled(U), *self._X))
 
     @cached_property
@@ -167,14 +189,14 @@ class Posterior:
 
 
 def cholesky(K: Array) -> Array:
-    """Lower factor of K, in the place of K; above its diagonal is no part of it.
+    """Lower Cholesky factor of K, which it overwrites; what is left above the diagonal is not part of it.
 
-    A matrix that rounding made indefinite gets a little more diagonal.
+    A matrix that rounding has made indefinite gets a slightly larger diagonal.
     """
     diagonal = K.diagonal().copy()
     for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
         if jitter:
-            K = np.tril(K, -1)  # this triangle is as it was
+            K = np.tril(K, -1)  # dpotrf left this triangle alone
             K += K.T
             K.flat[:: len(K) + 1] = diagonal * (1.0 + jitter)
         L, info = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)

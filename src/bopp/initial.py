@@ -1,6 +1,6 @@
 """Initial designs: the points to evaluate before there is a model.
 
-initial(dimension, seed, number) -> u (d,)     initial.size   how many trials the design lasts
+initial(dimension, seed, number) -> u (d,)     initial.size   how many trials the design covers
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bopp.errors import RecipeError
 
 
 class Initial(Protocol):
-    """The points of the first `size` trials; any object with these two members works as one."""
+    """The points of the first `size` trials; any object with these two members will do."""
 
     @property
     def size(self) -> float: ...
@@ -33,7 +33,7 @@ class Sobol:
         _check_size(self)
 
     def __call__(self, dimension: int, seed: int, number: int) -> Array:
-        from scipy.stats import qmc  # half a second to import: only where it is used
+        from scipy.stats import qmc  # takes half a second to import, so only where it is used
 
         sequence = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
         if number:

@@ -4,7 +4,7 @@
     value  k(r2), 1 at r2 = 0
     slope  dk / d(r2), from which every gradient in bopp follows
 
-`ard=True` gives each column a length-scale of its own, `ard=False` one to all.
+`ard=True` gives each column its own length-scale, `ard=False` one for all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bopp.data import Array
 
 
 class Kernel(Protocol):
-    """A stationary correlation; any object with these two members works as one."""
+    """A stationary correlation; any object with these two members will do."""
 
     @property
     def ard(self) -> bool: ...
@@ -45,7 +45,7 @@ class Matern52:
     ard: bool = True
 
     def __call__(self, r2: Array) -> tuple[Array, Array]:
-        value = r2 * (5.0 / 3.0)  # few arrays, reused: fresh memory costs more than arithmetic
+        value = r2 * (5.0 / 3.0)  # reuse a few arrays: allocating costs more than arithmetic
         a = r2 * 5.0
         np.sqrt(a, out=a)
         decay = np.negative(a)
@@ -64,12 +64,12 @@ def squared_distance(A: Array, B: Array) -> Array:
 
 
 def prepared(B: Array) -> tuple[Array, Array]:
-    """What `squared_distance` needs of B, for use with many an A."""
+    """The part of `squared_distance` that depends on B alone, to reuse it for many A."""
     return -2.0 * B.T, np.einsum("ij,ij->i", B, B)
 
 
 def distance_to_prepared(A: Array, minus_two_B: Array, squared_B: Array) -> Array:
-    """`squared_distance` to a B that was prepared."""
+    """`squared_distance` from A to B, given what `prepared(B)` returned."""
     r2 = A @ minus_two_B
     r2 += np.einsum("ij,ij->i", A, A)[:, None]
     r2 += squared_B[None, :]

@@ -1,73 +1,75 @@
-"""Optimizer: ask where to evaluate, tell what came out; minimize and maximize do both for a function."""
+"""Optimizer: ask where to evaluate, tell what came out; minimize, maximize and optimize do both for you."""
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypedDict, Unpack, get_args, overload
+from typing import Any, overload
 
 import numpy as np
 
-from bopp.data import History
-from bopp.drive import Callback, checked_budget, drive, limits
-from bopp.errors import RecipeError, TellError
-from bopp.evaluation import Objective, evaluator
-from bopp.parameter import Parameter
-from bopp.progress import meter
+from bopp.arguments import checked_count, checked_recipe, checked_seed, checked_text
+from bopp.errors import TellError
+from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.result import Result
+from bopp.run.evaluation import Objective
+from bopp.run.loop import Callback, Limits, run_trials
+from bopp.run.place import evaluator
+from bopp.run.progress import meter
 from bopp.space import Params, Space
 from bopp.suggest import Recipe, suggest
-from bopp.trial import Direction, Origin, State, Trial, fits, history_of, number_of, settled
+from bopp.trial import Answer, Origin, Trial
 
 
 class Optimizer:
     """Suggests settings and learns from their values, in memory.
 
     Args:
-        space: a dict of name to Float, Int or Choice.
-        direction: "minimize" or "maximize".
+        space: a dict of name to Float, Int or Choice; or a `Problem`, which has directions of its own.
+        direction: "minimize" or "maximize"; None is "minimize", or what a `Problem` says.
         seed: the same seed and the same values give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
-        trials: those of an earlier optimizer, to go on from as it would have.
+        trials: those of an earlier optimizer, to continue just as it would have.
     """
 
     def __init__(
         self,
-        space: Mapping[str, Parameter] | Space,
-        direction: Direction = "minimize",
+        space: Declaration | Problem,
+        direction: Direction | None = None,
         seed: int = 0,
         recipe: Recipe | None = None,
         trials: Iterable[Trial] = (),
     ):
-        if direction not in ("minimize", "maximize"):
-            raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise RecipeError(f"seed must be an integer >= 0, got {seed!r}")
-        if recipe is not None and not isinstance(recipe, Recipe):
-            raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
-        self.space = Space(space)
-        self.direction: Direction = direction
-        self.seed = int(seed)
-        self.recipe = Recipe.default() if recipe is None else recipe
-        self._trials = [_checked(trial, number) for number, trial in enumerate(trials)]
+        self.problem = Problem.of(space, direction)
+        self.seed = checked_seed(seed)
+        self.recipe = checked_recipe(recipe)
+        self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
         self._rows = [self.space.encode(trial.params) for trial in self._trials]
         self._queue: deque[Params] = deque()
 
     @property
+    def space(self) -> Space:
+        return self.problem.space
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of the only objective."""
+        return self.problem.direction
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
-        """Every trial, in the order in which they were asked for or observed."""
+        """Every trial, in the order in which it was asked for or observed."""
         return tuple(self._trials)
 
     @property
     def result(self) -> Result:
         """What is known so far."""
-        return Result(self.space, self.direction, self.trials)
+        return Result(self.problem, self.trials)
 
     @property
     def best(self) -> Trial:
-        """The best finished trial."""
+        """The best finished trial that meets the constraints."""
         return self.result.best
 
     @overload
@@ -80,25 +82,28 @@ class Optimizer:
         """The next trial to evaluate, or `count` of them to evaluate at once."""
         if count is None:
             return self._ask()
-        if not isinstance(count, int | np.integer) or count < 1:
-            raise RecipeError(f"ask: count must be an integer >= 1, got {count!r}")
-        return [self._ask() for _ in range(count)]
+        return [self._ask() for _ in range(checked_count("ask: count", count))]
 
-    def tell(self, trial: Trial, value: Any) -> Trial:
-        """Take the value of a trial: a number, or None, NaN or an infinity for one that failed.
+    def tell(self, trial: Trial, value: Any, noise: Any = None) -> Trial:
+        """Record the value of a trial: a number, or None, NaN or an infinity if it failed.
 
-        A second tell of the same value changes nothing; a different value is refused.
+        Telling the same value again changes nothing; a different value is refused.
+
+        Args:
+            value: a number, or a dict with a number for every declared name; other names are kept with the
+                trial as measurements.
+            noise: the standard deviation of this measurement, if known, or a dict of them by name.
         """
-        return self._settle(self._own(trial), number_of(value))
+        return self._settle(self._own(trial), self.problem.answer(value, noise))
 
     def fail(self, trial: Trial, error: str) -> Trial:
-        """Take note that a trial failed, and why."""
-        return self._settle(self._own(trial), math.nan, error)
+        """Record that a trial failed, and why."""
+        return self._settle(self._own(trial), Answer(error=checked_text("error", error or "")))
 
-    def observe(self, params: Mapping[str, Any], value: Any) -> Trial:
-        """Take a result from elsewhere, which was never asked for."""
-        params, number = self.space.check(params), number_of(value)
-        return self._settle(self._add(params, "observed"), number)
+    def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
+        """Record a result from elsewhere that was never asked for; value and noise are as in `tell`."""
+        params, answer = self.space.check(params), self.problem.answer(value, noise)
+        return self._settle(self._add(params, "observed"), answer)
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params before any suggestion of its own."""
@@ -107,12 +112,11 @@ class Optimizer:
     def _ask(self) -> Trial:
         if self._queue:
             return self._add(self._queue.popleft(), "queued")
-        u = suggest(self.space, self.recipe, self._history(), (self.seed, len(self._trials)))
-        return self._add(self.space.decode(u), "suggested")
-
-    def _history(self) -> History:
+        self.problem.check_searchable()
         X = np.array(self._rows).reshape(-1, self.space.dimension)
-        return history_of(self._trials, X, self.direction)
+        history = self.problem.history(self._trials, X)
+        u = suggest(self.space, self.recipe, history, (self.seed, len(self._trials)))
+        return self._add(self.space.decode(u), "suggested")
 
     def _add(self, params: Params, origin: Origin) -> Trial:
         trial = Trial(len(self._trials), params, origin=origin, asked_at=datetime.now(UTC))
@@ -128,79 +132,21 @@ class Optimizer:
             raise TellError(f"trial {trial.number} with params {trial.params} was not asked for here")
         return self._trials[trial.number]
 
-    def _settle(self, trial: Trial, value: float, error: str | None = None) -> Trial:
-        self._trials[trial.number] = settled(trial, value, datetime.now(UTC), error)
+    def _settle(self, trial: Trial, answer: Answer) -> Trial:
+        self._trials[trial.number] = trial.told(answer, datetime.now(UTC))
         return self._trials[trial.number]
 
-
-def _checked(trial: Trial, number: int) -> Trial:
-    right = isinstance(trial, Trial) and trial.number == number and trial.state in get_args(State)
-    if not right or not fits(trial.state, trial.value):
-        raise TellError(f"trials: wanted trial {number} with a value if it is done, got {trial!r}")
-    return trial
+    def _checked(self, trial: Trial, number: int) -> Trial:
+        if not isinstance(trial, Trial) or trial.number != number or not self.problem.fits(trial):
+            raise TellError(f"trials: wanted trial {number} with a value if it is done, got {trial!r}")
+        return trial
 
 
-class Options(TypedDict, total=False):
-    """The settings of a run, for `minimize` and `maximize` alike."""
-
-    seed: int
-    workers: int
-    recipe: Recipe | None
-    progress: bool
-    start: Iterable[Mapping[str, Any]]
-    target: float | None
-    time_limit: float | None
-    trial_timeout: float | None
-    callback: Callback | None
-
-
-def minimize(
+def optimize(
     objective: Objective,
-    space: Mapping[str, Parameter] | Space,
+    problem: Problem,
     budget: int = 50,
-    **options: Unpack[Options],
-) -> Result:
-    """Find the params of least value in `budget` evaluations; Ctrl-C ends the run and returns what is there.
-
-    Args:
-        objective: takes a dict of params and returns a number; an exception or NaN is a failed trial.
-        space: a dict of name to Float, Int or Choice.
-        budget: how many evaluations, failed ones included.
-        seed: with one worker, the same seed gives the same run (0).
-        workers: how many evaluations at once, each in a process of its own if more than one (1).
-        recipe: how to suggest (None: `Recipe.default()`).
-        progress: show a progress bar with the best value (True).
-        start: params to evaluate first (none).
-        target: stop once a value is as good as this (None).
-        time_limit: start no evaluation after so many seconds, and end those in other processes (None).
-        trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
-        callback: called with the optimizer and each told trial; what is true ends the run (None).
-    """
-    return _run("minimize", objective, space, budget, **_known(options))
-
-
-def maximize(
-    objective: Objective,
-    space: Mapping[str, Parameter] | Space,
-    budget: int = 50,
-    **options: Unpack[Options],
-) -> Result:
-    """Find the params of largest value in `budget` evaluations; the arguments are those of `minimize`."""
-    return _run("maximize", objective, space, budget, **_known(options))
-
-
-def _known(options: Options) -> Options:
-    unknown = [name for name in options if name not in Options.__annotations__]
-    if unknown:
-        raise RecipeError(f"wanted options among {list(Options.__annotations__)}, got {unknown}")
-    return options
-
-
-def _run(
-    direction: Direction,
-    objective: Objective,
-    space: Mapping[str, Parameter] | Space,
-    budget: int,
+    *,
     seed: int = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
@@ -211,9 +157,26 @@ def _run(
     trial_timeout: float | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    checked_budget(budget)
-    ends = limits(target, time_limit, callback)
-    optimizer = Optimizer(space, direction, seed, recipe)
+    """Solve a problem in `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
+
+    Args:
+        objective: takes a dict of params and returns a number, or a dict with every name that the problem
+            declares; an exception or NaN is a failed trial.
+        problem: the space, the named objective with its direction, and the constraints.
+        budget: how many evaluations, failed ones included.
+        seed: with one worker, the same seed gives the same run.
+        workers: how many evaluations to run at once, each in its own process if more than one.
+        recipe: how to suggest; None is `Recipe.default()`.
+        progress: show a progress bar with the best value.
+        start: params to evaluate first.
+        target: stop once a trial that meets the constraints is at least as good as this.
+        time_limit: start no evaluation after this many seconds, and end those running in other processes.
+        trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
+        callback: called with the optimizer and each trial that has ended; returning true ends the run.
+    """
+    budget = checked_count("budget", budget)
+    limits = Limits.from_now(target, time_limit, callback)
+    optimizer = Optimizer(problem, seed=seed, recipe=recipe)
     for params in start:
         optimizer.enqueue(params)
 
@@ -223,7 +186,90 @@ def _run(
 
     with evaluator(objective, workers, trial_timeout) as evaluation, meter(budget, progress) as show:
         try:
-            drive(optimizer, ask, evaluation, workers, show, ends)
+            run_trials(optimizer, ask, evaluation, workers, show, limits)
         except KeyboardInterrupt:
             show.interrupted()
     return optimizer.result
+
+
+def minimize(
+    objective: Objective,
+    space: Declaration,
+    budget: int = 50,
+    *,
+    constraints: Iterable[Constraint] = (),
+    seed: int = 0,
+    workers: int = 1,
+    recipe: Recipe | None = None,
+    progress: bool = True,
+    start: Iterable[Mapping[str, Any]] = (),
+    target: float | None = None,
+    time_limit: float | None = None,
+    trial_timeout: float | None = None,
+    callback: Callback | None = None,
+) -> Result:
+    """Find the params with the lowest value in `budget` evaluations; Ctrl-C returns what was found so far.
+
+    Args:
+        objective: takes a dict of params and returns a number; an exception or NaN is a failed trial. It may
+            return a dict with the number under "value"; anything else in it is kept with the trial.
+        space: a dict of name to Float, Int or Choice.
+        budget: how many evaluations, failed ones included.
+        constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
+        seed: with one worker, the same seed gives the same run.
+        workers: how many evaluations to run at once, each in its own process if more than one.
+        recipe: how to suggest; None is `Recipe.default()`.
+        progress: show a progress bar with the best value.
+        start: params to evaluate first.
+        target: stop once a trial that meets the constraints is at least as good as this.
+        time_limit: start no evaluation after this many seconds, and end those running in other processes.
+        trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
+        callback: called with the optimizer and each trial that has ended; returning true ends the run.
+    """
+    return optimize(
+        objective,
+        Problem(space, {"value": "minimize"}, constraints),
+        budget,
+        seed=seed,
+        workers=workers,
+        recipe=recipe,
+        progress=progress,
+        start=start,
+        target=target,
+        time_limit=time_limit,
+        trial_timeout=trial_timeout,
+        callback=callback,
+    )
+
+
+def maximize(
+    objective: Objective,
+    space: Declaration,
+    budget: int = 50,
+    *,
+    constraints: Iterable[Constraint] = (),
+    seed: int = 0,
+    workers: int = 1,
+    recipe: Recipe | None = None,
+    progress: bool = True,
+    start: Iterable[Mapping[str, Any]] = (),
+    target: float | None = None,
+    time_limit: float | None = None,
+    trial_timeout: float | None = None,
+    callback: Callback | None = None,
+) -> Result:
+    """Find the params with the highest value in `budget` evaluations; arguments are as for `minimize`."""
+    return optimize(
+        objective,
+        Problem(space, {"value": "maximize"}, constraints),
+        budget,
+        seed=seed,
+        workers=workers,
+        recipe=recipe,
+        progress=progress,
+        start=start,
+        target=target,
+        time_limit=time_limit,
+        trial_timeout=trial_timeout,
+        callback=callback,
+    )

@@ -1,11 +1,12 @@
 """Outcomes: how values of the objective become values of the model, and back.
 
 An outcome looks at the observed `y` (larger is better) and returns a `Scale`: the model's unit. Pseudo-points
-live in the model's unit; the user never sees it.
+are in that unit too; only those who write parts of a recipe ever see it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from bopp.data import Array
 
-CONSTANT = 1e-14  # a spread below this part of the largest |y| is rounding, not information
+CONSTANT = 1e-14  # a spread below this fraction of the largest |y| is rounding, not information
 LARGEST = 1e100
 POWERS = np.linspace(-1.0, 3.0, 41)
 
@@ -37,14 +38,16 @@ class Scale:
         return np.asarray((z - self.power_shift) / self.power_spread)
 
     def noise(self, y: Array, variance: Array) -> Array:
-        """The variance in the model's unit of a noise that has this variance in the unit of y, at y."""
+        """The noise variance at y, converted from the unit of y to the model's unit."""
         z = (np.asarray(y) / self.size - self.shift) / self.spread
         exponent = np.where(z >= 0, self.power, 2.0 - self.power)
         slope = (1.0 + np.abs(z)) ** (exponent - 1.0) / self.power_spread
-        return np.asarray((np.sqrt(variance) / self.size / self.spread * slope) ** 2)
+        with np.errstate(over="ignore"):
+            sd = np.sqrt(variance) / self.size / self.spread * slope
+        return np.asarray(np.minimum(sd, math.sqrt(LARGEST)) ** 2)
 
     def inverse(self, z: Array) -> Array:
-        """The values of the objective that the model's values stand for."""
+        """The model's values z as values of the objective."""
         z = np.asarray(z) * self.power_spread + self.power_shift
         if self.power != 1.0:
             z = yeo_johnson_inverse(z, self.power)
@@ -55,12 +58,12 @@ Outcome = Callable[[Array], Scale]
 
 
 def raw(y: Array) -> Scale:
-    """The values as they are: the paper's reading. Only values whose squares would overflow are shrunk."""
+    """The values as they are, as in the paper; scaled down only if their squares might overflow."""
     return Scale(size=max(1.0, float(np.abs(y).max(initial=0.0)) / LARGEST))
 
 
 def standardised(y: Array) -> Scale:
-    """Mean 0 and standard deviation 1, whatever the unit of y, also where y^2 would overflow."""
+    """Mean 0 and standard deviation 1, whatever the unit of y, even where y^2 would overflow."""
     size = float(np.abs(y).max(initial=0.0)) or 1.0
     parts = y / size
     shift = float(parts.mean()) if len(y) else 0.0
@@ -72,7 +75,7 @@ def power(y: Array) -> Scale:
     """Standardised, then bent by the Yeo-Johnson power that makes y most like a Gaussian sample."""
     scale = standardised(y)
     z = scale(y)
-    if len(y) < 3 or z.std() < 0.5:  # 1, or 0 where y is constant
+    if len(y) < 3 or z.std() < 0.5:  # it is 1, or 0 if y is constant
         return scale
     bent = yeo_johnson(z, POWERS[:, None])
     jacobian = (np.sign(z) * np.log1p(np.abs(z))).sum()
@@ -96,7 +99,7 @@ def yeo_johnson(z: Array, power: npt.ArrayLike) -> Array:
 
 
 def yeo_johnson_inverse(t: Array, power: float) -> Array:
-    """The z with yeo_johnson(z, power) = t; beyond the end of a bounded image, the last z that is there."""
+    """The z for which yeo_johnson(z, power) = t; a t outside the image is first moved just inside."""
     exponent = np.where(t >= 0, power, 2.0 - power)
     safe = np.where(exponent == 0.0, 1.0, exponent)
     inside = np.maximum(exponent * np.abs(t), -1.0 + 1e-9)

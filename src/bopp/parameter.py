@@ -1,17 +1,8 @@
 """Parameters: a number or a choice on one side, columns of the unit cube on the other.
 
-checked()        the same parameter with its settings in their own types, or an error that says what is wrong
-gridded          whether the values can be told apart and tried one by one
-check(value)     the value in the parameter's own type, or an error that says what was wanted
-encode(value)    the columns, each in [0, 1], of a value as `check` returns it
-decode(columns)  the value at, or nearest to, the columns
-snap(U)          the columns (m, width) of the values nearest to those of U
-near(value)      other values to try in its place, where values lie on a grid
-around(U)        the columns of all that is near to the values at the rows of U, and the row it is near to
-
-NumPy's logarithms and powers of an array differ in the last bit by processor and by place in the array; its
-sums, products and quotients do not. The columns of a value on a grid come from the latter, or one at a time
-from `math`, so that `snap` agrees with `encode` after `decode` in every bit.
+NumPy's logarithms and powers of an array can differ in the last bit with the processor and the position in
+the array; its sums, products and quotients cannot. So the columns of values on a grid are computed with the
+latter, or one at a time with `math`, and `snap` agrees bit for bit with `decode` followed by `encode`.
 """
 
 from __future__ import annotations
@@ -27,26 +18,128 @@ import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.scales import (
+    check_range,
+    even,
+    from_unit,
+    log_ratio,
+    real,
+    round_numbers,
+    to_unit,
+    typed_number,
+    whole,
+)
 
-EXACT_LEVELS = 2**50  # a column tells this many evenly spaced integers apart without fail
+EXACT_LEVELS = 2**50  # one column can always tell this many evenly spaced integers apart
 EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
-TABULATED = 4096  # logarithmic integers up to this many are encoded in advance
-DOUBT = 1e-12  # NumPy's powers are true to this part of their size, and to much less
+MOST_MARKS = 30  # how many options of a Choice are labelled along an axis, at most
+TABULATED = 4096  # a logarithmic Int with up to this many values is encoded in advance
+DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
 
 Rows = npt.NDArray[np.intp]
 
 
+class Parameter:
+    """What every kind of parameter has to do; a new kind is a subclass of this and an entry in `KINDS`."""
+
+    @property
+    def width(self) -> int:
+        """How many columns of the cube it takes."""
+        raise NotImplementedError
+
+    @property
+    def levels(self) -> float:
+        """How many values it has."""
+        raise NotImplementedError
+
+    @property
+    def gridded(self) -> bool:
+        """Whether its values can be told apart and tried one by one."""
+        return True
+
+    @property
+    def unordered(self) -> bool:
+        """Whether its values have no order, so that nothing lies between two of them."""
+        return False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers along an axis, rather than names side by side."""
+        return True
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether that axis is logarithmic."""
+        return False
+
+    def checked(self) -> Parameter:
+        """The same parameter with its settings in their proper types, or an error that says what is wrong."""
+        raise NotImplementedError
+
+    def check(self, value: Any) -> Any:
+        """The value in the parameter's own type, or an error that says what was wanted."""
+        raise NotImplementedError
+
+    def encode(self, value: Any) -> list[float]:
+        """The columns, each in [0, 1], of a value that `check` returned."""
+        raise NotImplementedError
+
+    def decode(self, u: Sequence[float]) -> Any:
+        """The value at these columns, or the nearest one on a grid."""
+        raise NotImplementedError
+
+    def snap(self, U: Array) -> Array:
+        """U (m, width) with each row moved to the columns of the nearest value."""
+        raise NotImplementedError
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        """Other values to try for each row of U, as columns, and the index of the row that each belongs to.
+
+        All other options of a Choice, the values a power of two away for an Int, and none without a grid.
+        """
+        raise NotImplementedError
+
+    def values(self) -> Iterable[Any]:
+        """Every value, in order."""
+        raise NotImplementedError
+
+    def parse(self, text: str) -> Any:
+        """The value that somebody typed; `check` decides whether it is in range."""
+        return typed_number(text)
+
+    def to_json(self, value: Any) -> Any:
+        """The value in a form that JSON can hold."""
+        return value
+
+    def from_json(self, value: Any) -> Any:
+        """The value that `to_json` wrote; `check` decides whether it is a valid one."""
+        return value
+
+    def place(self, value: Any) -> float:
+        """The position of a value on an axis from 0 to 1."""
+        return self.encode(value)[0]
+
+    def marks(self) -> list[Any]:
+        """Values to label along an axis: both ends, and round numbers between them."""
+        raise NotImplementedError
+
+    def spread(self, count: int) -> list[Any]:
+        """About `count` values, from one end to the other."""
+        steps = np.linspace(0.0, 1.0, count).tolist()
+        return list(dict.fromkeys(self.decode([u] + [0.5] * (self.width - 1)) for u in steps))
+
+
 @dataclass(frozen=True)
-class Float:
-    """A real number between `low` and `high`; `log=True` where factors matter rather than differences."""
+class Float(Parameter):
+    """A real number between `low` and `high`; `log=True` if ratios matter, not differences."""
 
     low: float
     high: float
     log: bool = False
 
     def checked(self) -> Float:
-        low, high = _real("low", self.low), _real("high", self.high)
-        _check_range(low, high, self.log)
+        low, high = real("low", self.low), real("high", self.high)
+        check_range(low, high, self.log)
         return Float(low, high, bool(self.log))
 
     @property
@@ -62,22 +155,19 @@ class Float:
         return False
 
     def check(self, value: Any) -> float:
-        number = _real("value", value)
+        number = real("value", value)
         if not self.low <= number <= self.high:
             raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {value!r}")
         return number
 
     def encode(self, value: Any) -> list[float]:
-        return [_to_unit(value, self.low, self.high, self.log)]
+        return [to_unit(value, self.low, self.high, self.log)]
 
     def decode(self, u: Sequence[float]) -> float:
-        return _from_unit(u[0], self.low, self.high, self.log)
+        return from_unit(u[0], self.low, self.high, self.log)
 
     def snap(self, U: Array) -> Array:
         return U
-
-    def near(self, value: Any) -> Iterable[float]:
-        return ()
 
     def around(self, U: Array) -> tuple[Array, Rows]:
         return U[:0], np.empty(0, dtype=np.intp)
@@ -85,13 +175,21 @@ class Float:
     def values(self) -> Iterable[float]:
         raise SpaceError("a Float has no end of values")
 
+    @property
+    def logarithmic(self) -> bool:
+        return self.log
+
+    def marks(self) -> list[float]:
+        inner = (number for number in round_numbers(self.low, self.high, self.log))
+        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+
 
 @dataclass(frozen=True)
-class Int:
-    """A whole number from `low` to `high`, both included; `log=True` where factors matter.
+class Int(Parameter):
+    """A whole number from `low` to `high`, both included; `log=True` if ratios matter, not differences.
 
-    A range with more integers than a float can tell apart takes further columns, which hold what the
-    column before them could not.
+    A range with more integers than a float can tell apart takes extra columns, each of which holds the
+    remainder that the one before could not.
     """
 
     low: int
@@ -99,8 +197,8 @@ class Int:
     log: bool = False
 
     def checked(self) -> Int:
-        low, high = _whole("low", self.low), _whole("high", self.high)
-        _check_range(low, high, self.log)
+        low, high = whole("low", self.low), whole("high", self.high)
+        check_range(low, high, self.log)
         if high > 10**300 or low < -(10**300):
             raise SpaceError(f"wanted integers below 1e300, got low={low}, high={high}")
         return Int(low, high, bool(self.log))
@@ -118,7 +216,7 @@ class Int:
         return self._rest is None
 
     def check(self, value: Any) -> int:
-        number = _whole("value", value)
+        number = whole("value", value)
         if not self.low <= number <= self.high:
             raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {value!r}")
         return number
@@ -133,17 +231,10 @@ class Int:
 
     def snap(self, U: Array) -> Array:
         if self._rest:
-            return U  # finer than a float can tell: as good as continuous
+            return U  # finer than a float can resolve: as good as continuous
         if not self.log:
-            return _even(U, self.high - self.low)
+            return even(U, self.high - self.low)
         return self._columns(self._above(U[:, 0]))
-
-    def near(self, value: Any) -> Iterable[int]:
-        if self._rest:
-            return ()
-        steps = [2**power for power in range(self.levels.bit_length())]
-        numbers = (value + sign * step for step in steps for sign in (-1, 1))
-        return (number for number in numbers if self.low <= number <= self.high)
 
     def around(self, U: Array) -> tuple[Array, Rows]:
         if self._rest:
@@ -156,28 +247,36 @@ class Int:
     def values(self) -> Iterable[int]:
         return range(self.low, self.high + 1)
 
+    @property
+    def logarithmic(self) -> bool:
+        return self.log
+
+    def marks(self) -> list[int]:
+        inner = dict.fromkeys(map(round, round_numbers(float(self.low), float(self.high), self.log)))
+        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+
     def _place(self, number: int) -> float:
-        return _to_unit(number, self.low, self.high, self.log)
+        return to_unit(number, self.low, self.high, self.log)
 
     def _nearest(self, u: float) -> int:
         span = self.high - self.low
         if self.log and self.high < 2 * self.low:
-            number = self.low + round(self.low * math.expm1(u * _log_ratio(self.high, self.low)))
+            number = self.low + round(self.low * math.expm1(u * log_ratio(self.high, self.low)))
         elif self.log:
-            number = round(_from_unit(u, self.low, self.high, log=True))
+            number = round(from_unit(u, self.low, self.high, log=True))
         elif self.gridded:
-            number = self.low + math.floor(u * span + 0.5)  # as `_even` does
+            number = self.low + math.floor(u * span + 0.5)  # as `even` does
         else:
             mantissa, scale = u.as_integer_ratio()
             number = self.low + (2 * mantissa * span + scale) // (2 * scale)  # exact rounding
         return min(max(number, self.low), self.high)
 
     def _above(self, u: Array) -> Array:
-        """By how much `_nearest` exceeds `low`, of every number in u at once."""
+        """`_nearest(u) - low`, for a whole array u at once."""
         if not self.log:
             return np.floor(u * (self.high - self.low) + 0.5)
         if self.high < 2 * self.low:
-            size = above = float(self.low) * np.expm1(u * _log_ratio(self.high, self.low))
+            size = above = float(self.low) * np.expm1(u * log_ratio(self.high, self.low))
         else:
             size = np.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
             above = size - self.low
@@ -187,7 +286,7 @@ class Int:
         return np.clip(whole, 0, self.high - self.low)
 
     def _columns(self, above: Array) -> Array:
-        """The columns (m, 1) of the integers that exceed `low` by so much."""
+        """The columns (m, 1) of the integers `low + above`."""
         if not self.log:
             return (above / (self.high - self.low))[:, None]
         if self.levels <= TABULATED:
@@ -200,16 +299,16 @@ class Int:
 
     @cached_property
     def _rest(self) -> Int | None:
-        """The range of `value - nearest(encode(value))` where that is not always zero."""
+        """The range of `value - _nearest(_place(value))`, or None if that is always zero."""
         reach = (self.high - self.low) // (EXACT_LOG_LEVELS if self.log else EXACT_LEVELS)
         return Int(-reach, reach) if reach else None
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One of several options, any hashable values; `ordered=True` where neighbours in the list are alike.
+class Choice(Parameter):
+    """One of several options, any hashable values; `ordered=True` if neighbours in the list are alike.
 
-    Unordered options take a column each (0 or 1), one or two options and ordered ones a single column.
+    Three or more unordered options take a column each (0 or 1); any other options share a single column.
     """
 
     options: Sequence[Hashable]
@@ -266,10 +365,7 @@ class Choice:
     def snap(self, U: Array) -> Array:
         if self._one_hot:
             return np.asarray(np.eye(len(self.options))[np.argmax(U, axis=1)])
-        return _even(U, max(len(self.options) - 1, 1)) * (len(self.options) > 1)
-
-    def near(self, value: Any) -> Iterable[Any]:
-        return (option for option in self.options if option is not value)
+        return even(U, max(len(self.options) - 1, 1)) * (len(self.options) > 1)
 
     def around(self, U: Array) -> tuple[Array, Rows]:
         count = len(self.options)
@@ -282,15 +378,50 @@ class Choice:
         return self.options
 
     @property
+    def unordered(self) -> bool:
+        return not self.ordered
+
+    @property
+    def numeric(self) -> bool:
+        return False
+
+    def parse(self, text: str) -> Any:
+        fitting = [option for option in self.options if _typed(option) == text]
+        if len(fitting) != 1:
+            raise SpaceError(f"wanted one of {', '.join(map(_typed, self.options))}, got {text!r}")
+        return fitting[0]
+
+    def to_json(self, value: Any) -> Any:
+        return value if is_plain(value) else {"option": self.index(value)}
+
+    def from_json(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        place = value["option"]
+        if type(place) is not int or not 0 <= place < len(self.options):
+            raise SpaceError(f"wanted the place of an option, got {value!r}")
+        return self.options[place]
+
+    def place(self, value: Any) -> float:
+        last = len(self.options) - 1
+        return self.index(value) / last if last else 0.5
+
+    def marks(self) -> list[Any]:
+        return list(self.options[:: -(-len(self.options) // MOST_MARKS)])
+
+    def spread(self, count: int) -> list[Any]:
+        return list(self.options)
+
+    @property
     def _one_hot(self) -> bool:
         return len(self.options) > 2 and not self.ordered
 
     @cached_property
     def _index(self) -> dict[tuple[type, Hashable], int]:
-        return {(type(option), option): i for i, option in enumerate(self.options)}  # 1 is not True
+        return {(type(option), option): i for i, option in enumerate(self.options)}  # by type, as 1 == True
 
     def index(self, value: Any) -> int:
-        """The place of an option in the list."""
+        """The index of an option in the list."""
         try:
             index = self._index.get((type(value), value))
             return self.options.index(value) if index is None else index
@@ -298,64 +429,19 @@ class Choice:
             raise SpaceError(f"wanted one of {list(self.options)!r}, got {value!r}") from None
 
 
-Parameter = Float | Int | Choice
+KINDS: dict[str, type[Parameter]] = {"Float": Float, "Int": Int, "Choice": Choice}
 
 
-def _even(U: Array, steps: int) -> Array:
-    return np.asarray(np.floor(U * steps + 0.5) / steps)
+def is_plain(value: Any) -> bool:
+    """Whether a value comes back from JSON unchanged."""
+    return value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))
 
 
-def _real(name: str, value: Any) -> float:
-    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise SpaceError(f"{name}: wanted a finite number, got {value!r}")
+def _typed(option: Any) -> str:
+    """An option as people type it: text as it is, anything else as its `repr`."""
+    return option if isinstance(option, str) else repr(option)
 
 
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):
-        return int(value)
-    raise SpaceError(f"{name}: wanted a whole number, got {value!r}")
-
-
-def _check_range(low: float, high: float, log: bool) -> None:
-    if not low < high:
-        raise SpaceError(f"low must be below high, got low={low!r}, high={high!r}")
-    if log and low <= 0:
-        raise SpaceError(f"log wants low above 0, got low={low!r}")
-
-
-def _log_ratio(value: float, low: float) -> float:
-    """log(value / low), exact also where the two are close or their quotient is not a float."""
-    return math.log1p((value - low) / low) if value < 2 * low else math.log(value) - math.log(low)
-
-
-def _to_unit(value: float, low: float, high: float, log: bool) -> float:
-    if log:
-        u = _log_ratio(value, low) / _log_ratio(high, low)
-    elif isinstance(value, int) or high - low < math.inf:
-        u = (value - low) / (high - low)  # of whole numbers, rounded once at any size
-    else:
-        u = (value / 2 - low / 2) / (high / 2 - low / 2)
-    return min(max(u, 0.0), 1.0)
-
-
-def _from_unit(u: float, low: float, high: float, log: bool) -> float:
-    if u <= 0.0 or u >= 1.0:
-        return low if u <= 0.0 else high
-    if not log:
-        value = (1.0 - u) * low + u * high
-    elif high < 2 * low:
-        value = low + low * math.expm1(u * _log_ratio(high, low))
-    else:
-        value = math.exp(min((1.0 - u) * math.log(low) + u * math.log(high), math.log(high)))
-    return min(max(value, low), high)
-
-
-KINDS: dict[str, type] = {"Float": Float, "Int": Int, "Choice": Choice}
+def _is_inside(parameter: Float | Int, number: float) -> bool:
+    """Whether a mark lies between both ends and well clear of them."""
+    return parameter.low < number < parameter.high and 0.06 < parameter.place(number) < 0.94

@@ -4,8 +4,8 @@ A policy is a function from what is known to points with values and noises:
 
     policy(known: Known) -> Data
 
-The model sees these points for one suggestion and forgets them. Each policy sees real data only; policies
-add up with `+`. Any function of this signature is a policy, alone or in a sum:
+The model sees these points for one suggestion and then forgets them. Each policy sees real data only;
+combine policies with `+`. Any function with this signature is a policy, alone or in a sum:
 
     def mirror(known):
         return Data(1.0 - known.data.X, known.data.y)
@@ -16,7 +16,7 @@ add up with `+`. Any function of this signature is a policy, alone or in a sum:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ Valuation = Callable[[Known, Array], Array]
 
 
 def generate(policy: Policy, known: Known) -> Data:
-    """The points of a policy, if the model can take them."""
+    """The points of a policy, or an error if the model cannot use them."""
     points = policy(known)
     if not isinstance(points, Data) or points.X.shape[1] != known.dimension:
         raise RecipeError(f"{policy!r} must return Data with {known.dimension} columns, got {points!r}")
@@ -40,7 +40,7 @@ def generate(policy: Policy, known: Known) -> Data:
 
 
 class _Adds:
-    """Gives a policy its `+`, on either side of a plain function too."""
+    """Gives a policy its `+`, which also takes a plain function on either side."""
 
     def __add__(self, other: Policy) -> Sum:
         return Sum((*_parts(self), *_parts(other)))
@@ -61,7 +61,11 @@ class Sum(_Adds):
                 raise RecipeError(f"wanted policies, which are functions of what is known, got {policy!r}")
 
     def __call__(self, known: Known) -> Data:
-        return sum((generate(policy, known) for policy in self.policies), Data.empty(known.dimension))
+        points = Data.empty(known.dimension)
+        for place, policy in enumerate(self.policies):
+            own = replace(known, key=(*known.key, place))  # no two policies draw the same numbers
+            points += generate(policy, own)
+        return points
 
 
 none = Sum()
@@ -78,9 +82,9 @@ class Neighbours(_Adds):
         per_point: neighbours per observation, so that l_t = per_point * |D_t|.
         count: l_t as a function of t, in place of `per_point`.
         distance: tau_t as a function of t, in place of `tau0`.
-        doubt: a copied value has the noise of the model, as in the paper, or where the prior expects a
-            larger difference over the distance, that. Without doubt, copies of nearly noise-free values
-            forge flat slopes, and the mean between them swings far beyond the data.
+        doubt: give a copied value the model's noise, as in the paper, or the squared difference that the
+            prior expects over that distance, if it is larger. With `doubt=False`, copies of nearly
+            noise-free values fake flat slopes, and the mean between them swings far beyond the data.
 
     A step that would leave the cube goes the other way.
     """
@@ -112,22 +116,24 @@ class Neighbours(_Adds):
         if l_t == 0 or n == 0:
             return none(known)
         tau_t = self.distance(known.t) if self.distance else self.tau0 / (d * l_t)
-        source = known.data[np.resize(known.rng.permutation(n), l_t)]
-        step = known.rng.uniform(-tau_t, tau_t, (l_t, d))
+        rng = known.generator()
+        source = known.data[np.resize(rng.permutation(n), l_t)]
+        step = rng.uniform(-tau_t, tau_t, (l_t, d))
         if self.shape == "corner":
             step = np.copysign(tau_t, step)
         leaves = (source.X + step < 0.0) | (source.X + step > 1.0)
         X = np.clip(source.X + np.where(leaves, -step, step), 0.0, 1.0)
-        gp = known.posterior.gp
-        doubt = np.maximum(0.0, gp.difference(source.X, X) - gp.noise) if self.doubt else 0.0
+        expected = known.posterior.difference(source.X, X) - known.posterior.noise
+        doubt = np.maximum(0.0, expected) if self.doubt else 0.0
         return Data(X, source.y, source.noise + doubt)
 
 
 @dataclass(frozen=True)
 class Pending(_Adds):
-    """Points under evaluation, with the value that one expects of them, so that they are not asked for twice.
+    """Points under evaluation, with the value expected of them, so that they are not suggested again.
 
-    `value` is a word of `VALUATIONS` or a function of what is known and the points; docs/pending.md compares.
+    `value` is a key of `VALUATIONS`, which docs/pending.md compares, or a function of what is known and the
+    points.
     """
 
     value: str | Valuation = "expected"
@@ -143,7 +149,7 @@ class Pending(_Adds):
 class Failed(_Adds):
     """Points whose evaluation failed, with a poor value, so that the search keeps away from them.
 
-    `value` is a word of `VALUATIONS` or a function of what is known and the points.
+    `value` is a key of `VALUATIONS` or a function of what is known and the points.
     """
 
     value: str | Valuation = "pessimistic"
@@ -164,19 +170,19 @@ VALUATIONS: dict[str, Valuation] = {
     "worst": lambda known, X: _same(X, known.data.y.min()),
     "mean": lambda known, X: _same(X, known.data.y.mean()),
 }
-"""Values for points that have none: the model's mean at the point but no more than at the incumbent, the
-model's value of the incumbent, its mean at the point, that mean minus two standard deviations but at most the
-median observed value, and the best, worst and mean observed value."""
+"""Values for points that have none, in this order: the model's mean at the point, but no more than at the
+incumbent; its mean at the incumbent; its mean at the point; that mean minus two standard deviations, but at
+most the median observed value; and the best, worst and mean observed value."""
 
 
 def _pessimistic(known: Known, X: Array) -> Array:
-    """No better than the median, lest a model that is sure of itself tries the same failure for ever."""
+    """No better than the median, or an overconfident model would try the same failure for ever."""
     mean, sd = known.posterior(X)
     return np.minimum(mean - 2.0 * sd, np.median(known.data.y))
 
 
 def _incumbent(known: Known) -> float:
-    """What the model believes of the best observed point."""
+    """The model's mean at the incumbent, the observed point where it is highest."""
     return float(known.posterior(known.data.X)[0].max())
 
 

@@ -6,102 +6,134 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bopp.data import History
-from bopp.errors import BoppError, NoResultError
+from bopp.errors import BoppError, reading
+from bopp.plain import (
+    read_direction,
+    read_problem,
+    read_space,
+    read_trial,
+    write_problem,
+    write_space,
+    write_trial,
+)
+from bopp.problem import Direction, Problem
 from bopp.space import Space
-from bopp.trial import Direction, Trial, history_of
-from bopp.written import UNREADABLE, one_of, read_space, read_trial, written_space, written_trial
+from bopp.suggest import Recipe
+from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMAT = 1
+FORMAT = 2  # 1 had a direction in place of objectives and constraints, and one value for each trial
 
 
 @dataclass(frozen=True)
 class Result:
     """What a run found: `best`, and every trial in order."""
 
-    space: Space
-    direction: Direction
+    problem: Problem
     trials: tuple[Trial, ...]
 
     @property
+    def space(self) -> Space:
+        return self.problem.space
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of the only objective."""
+        return self.problem.direction
+
+    @property
     def best(self) -> Trial:
-        """The best finished trial, the first of equals."""
-        finished = [trial for trial in self.trials if trial.value is not None]
-        if not finished:
-            raise NoResultError(f"none of {len(self.trials)} trials has a value{self._reason()}")
-        sign = 1.0 if self.direction == "minimize" else -1.0
-        return min(finished, key=lambda trial: sign * (trial.value or 0.0))
+        """The best finished trial that meets the constraints; the first one if several are equally good."""
+        return self.problem.best(self.trials)
 
     def history(self) -> History:
         """The trials as the engine sees them: points of the cube, larger is better."""
         rows = [self.space.encode(trial.params) for trial in self.trials]
-        X = np.array(rows).reshape(-1, self.space.dimension)
-        return history_of(self.trials, X, self.direction)
+        return self.problem.history(self.trials, np.array(rows).reshape(-1, self.space.dimension))
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
-        best = f"best {self.best.value!r} at {self.best.params!r}" if "done" in states else "no best"
-        return f"Result({self.direction}: {best}; trials: {counts or 'none'})"
+        aims = ", ".join(
+            direction if name == "value" else f"{direction} {name}"
+            for name, direction in self.problem.objectives.items()
+        )
+        return f"Result({aims}: {self._found()}; trials: {counts or 'none'})"
+
+    def _found(self) -> str:
+        if len(self.problem.objectives) > 1:
+            return "several objectives"
+        try:
+            return f"best {self.best.value!r} at {self.best.params!r}"
+        except BoppError:  # no trial has finished, or none meets the constraints
+            return "no best"
 
     def to_json(self) -> str:
-        """The result as text; `Result.from_json` reads it back."""
+        """The result as JSON text; `Result.from_json` reads it back."""
         document = {
             "format": FORMAT,
-            "direction": self.direction,
-            "space": written_space(self.space),
-            "trials": [written_trial(self.space, trial) for trial in self.trials],
+            "space": write_space(self.space),
+            **write_problem(self.problem),
+            "trials": [write_trial(self.space, trial) for trial in self.trials],
         }
         return json.dumps(document, indent=1, allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> Result:
-        """The result that `to_json` wrote."""
-        try:
+        """The result that `to_json` wrote, in this version or an earlier one."""
+        with reading(f"wanted the JSON text of a result, got {text[:60]!r}"):
             document = json.loads(text)
-            if document["format"] != FORMAT:
-                raise BoppError(f"wanted a result of format {FORMAT}, got {document['format']!r}")
+            version = document["format"]
+            if version not in (1, FORMAT):
+                raise BoppError(f"wanted a result of format {FORMAT} or before, got {version!r}")
             space = read_space(document["space"])
-            trials = tuple(read_trial(space, row, number) for number, row in enumerate(document["trials"]))
-            return Result(space, one_of(get_args(Direction), document["direction"]), trials)
-        except UNREADABLE as error:
-            if isinstance(error, BoppError):
-                raise
-            raise BoppError(f"wanted the JSON text of a result, got {text[:60]!r}: {error!r}") from error
+            if version == 1:
+                problem = read_direction(space, document["direction"])
+            else:
+                problem = read_problem(space, document)
+            rows = enumerate(document["trials"])
+            return Result(problem, tuple(read_trial(problem, row, number) for number, row in rows))
 
     def plot_convergence(self, path: str | PathLike[str] | None = None) -> Figure:
-        """The values of the trials and the best so far; saved at `path` where one is given."""
-        from bopp.plot import convergence
+        """Plot the values of the trials and the best so far; saved at `path` if one is given."""
+        from bopp.view.drawing import convergence
 
         return convergence(self, path)
 
     def plot_slice(
-        self, names: Sequence[str] | None = None, path: str | PathLike[str] | None = None
+        self,
+        names: Sequence[str] | None = None,
+        path: str | PathLike[str] | None = None,
+        recipe: Recipe | None = None,
     ) -> Figure:
-        """What the default model believes of these trials along each parameter, through the best one."""
-        from bopp.plot import slices
+        """Plot what the model believes along each parameter, with the others as in the best trial.
 
-        return slices(self, names, path)
+        The model is that of the default recipe, or of the one given.
+        """
+        from bopp.view.drawing import slices
+
+        return slices(self, names, path, recipe)
 
     def plot_parallel(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Every trial as a line across one axis for each parameter."""
-        from bopp.parallel import parallel
+        """Plot every trial as a line across the axes, one for each parameter."""
+        from bopp.view.drawing import coordinates
 
-        return parallel(self, path)
+        return coordinates(self, path)
 
-    def plot_importance(self, path: str | PathLike[str] | None = None) -> Figure:
-        """How much of what the default model believes depends on each parameter."""
-        from bopp.plot import importances
+    def plot_importance(
+        self, path: str | PathLike[str] | None = None, recipe: Recipe | None = None
+    ) -> Figure:
+        """Plot how much of the variation in the model's mean involves each parameter.
 
-        return importances(self, path)
+        The model is that of the default recipe, or of the one given.
+        """
+        from bopp.view.drawing import importances
 
-    def _reason(self) -> str:
-        errors = [trial.error for trial in self.trials if trial.error]
-        return f"; the first failed with: {errors[0]}" if errors else ""
+        return importances(self, path, recipe)

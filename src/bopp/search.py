@@ -2,8 +2,8 @@
 
     search(score, space, history, rng) -> u (d,), a point of the grid
 
-`score.values(U)` gives (m,), `score.gradient(U)` the values and (m, d). No point of the history is suggested
-again while the space has others.
+`score.values(U)` returns the scores (m,), `score.gradient(U)` the scores and their gradients (m, d). No point
+of the history is suggested again while the space has others.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bopp.data import Array, History
 from bopp.errors import RecipeError
 from bopp.space import Space
 
-SAME = 1e-6  # Floats closer than this part of their range are one
+SAME = 1e-6  # Floats closer than this fraction of their range count as equal
 ARRIVED = 1e-4  # an ascent ends where its next step is shorter than this
 LONGEST_STEP = 0.3
 FAIR_START = 5  # steps before an ascent may be given up
-ANCHORS = 5  # best observed points that are searched around
+ANCHORS = 5  # how many of the best observed points to search around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
-ROUNDING = 1e-8  # scores closer than this part of their size are equal, but for the processor's rounding
+ROUNDING = 1e-8  # scores that differ by less than this fraction differ only by the processor's rounding
 
 
 class Score(Protocol):
-    """Something to be made large over the cube."""
+    """Something to maximise over the cube."""
 
     def values(self, U: Array) -> Array: ...
 
@@ -42,13 +42,14 @@ Search = Callable[[Score, Space, History, np.random.Generator], Array]
 
 @dataclass(frozen=True)
 class Gradients:
-    """Multi-start gradient ascent, all starts as one batch; discrete parameters are changed in turn with it.
+    """Multi-start gradient ascent, all starts in one batch, in turn with changes of discrete parameters.
 
     Args:
-        candidates: random points from which the starts are chosen; twice as many in a mixed space.
-        local: points near the best observed ones, from which as many starts are chosen.
-        starts: how many ascents, in all.
-        steps: how many steps of an ascent at most.
+        candidates: random points, from which half of the starts are chosen; doubled if any parameter is
+            discrete.
+        local: points near the best observed ones, from which the other half is chosen.
+        starts: how many ascents in total.
+        steps: the most steps that an ascent may take.
     """
 
     candidates: int = 500
@@ -79,7 +80,7 @@ class Gradients:
         return best_fresh(np.vstack([tops, U])[order], space, history.X, rng)
 
     def _near(self, history: History, rng: np.random.Generator) -> Array:
-        """Points around the best observed ones, at distances of every order: narrow peaks are there."""
+        """Points around the best observed ones, at distances of every scale, since narrow peaks are there."""
         best = history.data.X[np.argsort(-history.data.y, kind="stable")[:ANCHORS]]
         anchors = best[rng.integers(len(best), size=self.local)]
         distance = 10.0 ** rng.uniform(-4.0, -0.5, (self.local, 1))
@@ -88,7 +89,7 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Direct:
-    """DIRECT, deterministic and free of gradients, as in the paper; `evaluations` bounds its work."""
+    """DIRECT, deterministic and gradient-free, as in the paper; `evaluations` bounds its work."""
 
     evaluations: int = 1000
 
@@ -106,20 +107,20 @@ class Direct:
             return -values[-1]
 
         bounds = [(0.0, 1.0)] * space.dimension
-        most = self.evaluations  # of iterations too: none is without one, and SciPy reserves memory for each
+        most = self.evaluations  # iterations too: each evaluates at least once, and SciPy allocates for all
         direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
-        order = np.argsort([-value for value in values], kind="stable")  # every bit counts, as inside DIRECT
+        order = np.argsort([-value for value in values], kind="stable")  # to the last bit, as inside DIRECT
         return best_fresh(np.array(tried)[order], space, history.X, rng)
 
 
 def ascend(
     score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int, race: bool = False
 ) -> tuple[Array, Array]:
-    """Climb from every row of U at once inside the cube, moving the `free` columns: points and values.
+    """Climb from all rows of U at once inside the cube, moving the `free` columns; returns points and values.
 
-    Projected BFGS. Each start has an inverse Hessian H and a step length of its own; one whose step did not
-    help tries a shorter step in the next round, while the others go on; one that has arrived is left alone.
-    In a race, one without hope to pass the leader is left alone too.
+    Projected BFGS. Each start has its own inverse Hessian H and step length. A start whose step did not help
+    tries a shorter one in the next round while the others go on; one that has arrived stops. In a race, one
+    with no hope of passing the leader stops too.
     """
     tops, values, rows = U.copy(), np.empty(len(U)), np.arange(len(U))
     value, slope = score.gradient(U)
@@ -135,9 +136,9 @@ def ascend(
         s = target - U
         going = np.abs(s).max(axis=1, initial=0.0) > ARRIVED
         if race and step >= FAIR_START:
-            promise = unit * np.einsum("mi,mi->m", pull, way)  # twice what a parabola gains
+            promise = unit * np.einsum("mi,mi->m", pull, way)  # twice what a parabola would gain
             going &= value + promise >= leader
-        if not going.all():  # who does not go on now never will: nothing changes for it any more
+        if not going.all():  # the others have stopped for good: take them out of the batch
             tops[rows], values[rows] = U, value
             if not going.any():
                 return tops, values
@@ -160,7 +161,7 @@ def ascend(
 
 
 def _directions(U: Array, slope: Array, H: Array, free: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    """The slopes and the steps of quasi-Newton, without what is held or would leave the cube."""
+    """Slopes and quasi-Newton steps, both zero in columns that are not free or would leave the cube."""
     blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
     pull = np.where(blocked, 0.0, slope)
     way = np.where(blocked, 0.0, (H @ pull[:, :, None])[:, :, 0])
@@ -169,7 +170,7 @@ def _directions(U: Array, slope: Array, H: Array, free: npt.NDArray[np.bool_]) -
 
 
 def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
-    """The inverse Hessians after steps s that changed the slopes by -y; unchanged where not concave."""
+    """The inverse Hessians after steps s that changed the slopes by -y; unchanged if not concave along s."""
     sy = np.einsum("mi,mi->m", s, y)
     yy = np.einsum("mi,mi->m", y, y)
     curved = (sy > 1e-10 * np.sqrt(yy * np.einsum("mi,mi->m", s, s))) & (yy > 1e-300)
@@ -188,9 +189,9 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
 
 
 def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
-    """Climb the continuous columns and change single discrete parameters in turn, until neither helps."""
+    """Climb the continuous columns and change single discrete parameters, in turn, until neither helps."""
     U, value = ascend(score, U, ~space.discrete, steps)
-    known: dict[bytes, tuple[Array, float]] = {}  # of each point that moves were tried from, the best of them
+    known: dict[bytes, tuple[Array, float]] = {}  # the best move from each point tried so far
     for _ in range(rounds):
         new = {u.tobytes(): u for u in U if u.tobytes() not in known}
         known.update(zip(new, _best_moves(score, list(new.values()), space), strict=True))
@@ -216,7 +217,7 @@ def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array,
 
 
 def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
-    """The first of the points, best first, that no trial has had; else any other one while there is one."""
+    """The first of the points, best first, that no trial has used; failing that, any unused one there is."""
     for u in U:
         if (fresh := _fresh(u, space, taken)) is not None:
             return fresh
@@ -229,11 +230,11 @@ def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -
 
 
 def ranked(values: Array) -> npt.NDArray[np.intp]:
-    """The places of the values, largest first; those that are equal but for rounding in their own order."""
+    """The indices of the values, largest first; values that are equal up to rounding keep their order."""
     order = np.argsort(-values, kind="stable")
     falling = values[order]
     size = np.abs(falling)
-    with np.errstate(invalid="ignore"):  # inf - inf: those are in order
+    with np.errstate(invalid="ignore"):  # inf - inf: equal infinities are in order already
         equal = falling[:-1] - falling[1:] <= ROUNDING * np.minimum(size[:-1], size[1:])
     group = np.zeros(len(values), dtype=np.intp)
     group[1:] = np.cumsum(~equal)
@@ -241,7 +242,7 @@ def ranked(values: Array) -> npt.NDArray[np.intp]:
 
 
 def _foremost(values: Array) -> int:
-    """The place of the first in rank: mostly of the largest, which has no equal."""
+    """The first index in `ranked(values)`, without the sorting if the largest value has no rival."""
     first = int(np.argmax(values))
     top = float(values[first])
     rivals = np.count_nonzero(values >= top - 2.0 * ROUNDING * abs(top))
@@ -249,7 +250,7 @@ def _foremost(values: Array) -> int:
 
 
 def _fresh(u: Array, space: Space, taken: Array) -> Array | None:
-    """The point of the grid at u, unless a trial has had it."""
+    """The point of the grid at u, or None if a trial has used it."""
     u = space.point(u)
     tolerance = np.where(space.real, SAME, 0.0)
     return None if (np.abs(taken - u) <= tolerance).all(axis=1).any() else u

@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
-from bopp.parameter import Choice, Float, Parameter
+from bopp.parameter import Parameter
 
 Params = dict[str, Any]
 
 
 class Space:
-    """Named parameters, and the way between them and the unit cube."""
+    """Named parameters, and the mapping between them and the unit cube."""
 
     def __init__(self, parameters: Mapping[str, Parameter] | Space):
         if isinstance(parameters, Space):
@@ -70,7 +70,7 @@ class Space:
         }
 
     def check(self, params: Mapping[str, Any]) -> Params:
-        """The params in their own types; an error names what does not fit."""
+        """The params in their parameters' own types; an error names what does not fit."""
         if not isinstance(params, Mapping):
             raise SpaceError(f"wanted a dict of params, got {params!r}")
         missing = [name for name in self.parameters if name not in params]
@@ -94,7 +94,7 @@ class Space:
         }
 
     def point(self, u: Array) -> Array:
-        """The row of the cube for the params at `u`, in every bit as `encode` gives it."""
+        """The row of the cube for the params at `u`, bit for bit as `encode` returns it."""
         return self._row(self.decode(u))
 
     def snap(self, U: Array) -> Array:
@@ -106,8 +106,8 @@ class Space:
 
     @cached_property
     def real(self) -> npt.NDArray[np.bool_]:
-        """Columns of a Float."""
-        return self._mark(lambda parameter: isinstance(parameter, Float))
+        """Columns of a parameter with infinitely many values, such as a Float."""
+        return self._mark(lambda parameter: math.isinf(parameter.levels))
 
     @cached_property
     def discrete(self) -> npt.NDArray[np.bool_]:
@@ -116,13 +116,13 @@ class Space:
 
     @cached_property
     def unordered(self) -> npt.NDArray[np.bool_]:
-        """Columns between whose values nothing lies: those of a Choice that is not ordered."""
-        return self._mark(lambda parameter: isinstance(parameter, Choice) and not parameter.ordered)
+        """Columns of a parameter whose values have no order, such as a Choice that is not `ordered`."""
+        return self._mark(lambda parameter: parameter.unordered)
 
     def moves(self, U: Array) -> tuple[Array, npt.NDArray[np.intp]]:
-        """The points of the grid that differ from a row of U in one discrete parameter, and that row of each.
+        """Points of the grid that differ from a row of U in one discrete parameter, and the row's index.
 
-        Of an Int, near values are tried.
+        For an Int, only values a power of two away are tried.
         """
         points, owners = [], []
         for name, columns in self.columns.items():
@@ -153,7 +153,7 @@ class Space:
 
 
 def _named(name: str, check: Callable[..., Any], *arguments: Any) -> Any:
-    """What the check returns; its error gets the name of the parameter."""
+    """What the check returns; its error is prefixed with the parameter's name."""
     try:
         return check(*arguments)
     except SpaceError as error:

@@ -12,10 +12,10 @@ from bopp import acquisition as acquisitions
 from bopp import outcome as outcomes
 from bopp import pseudo as policies
 from bopp.acquisition import Acquisition, differentiated
+from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.fit import LENGTHSCALES, MAP, Fit, MaximumLikelihood
-from bopp.gp import Posterior
 from bopp.initial import Initial, Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
@@ -25,10 +25,13 @@ from bopp.search import Direct, Gradients, Search, best_fresh
 from bopp.space import Space
 from bopp.threads import one_thread
 
+REMEMBERED = 4  # how many of the latest models to keep
+LARGE = 1000  # a model of more points than this takes so much memory that it is kept alone
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """The parts of Algorithm 2; each is a function that may be replaced by one of your own."""
+    """The parts of Algorithm 2; each is a function that you may replace with your own."""
 
     kernel: Kernel = Matern52()
     fit: Fit = MAP()
@@ -46,7 +49,7 @@ class Recipe:
 
     @staticmethod
     def default() -> Recipe:
-        """The best that was measured; docs/regret.md and docs/speed.md have the figures."""
+        """The best recipe that we measured; docs/regret.md and docs/speed.md have the figures."""
         return Recipe()
 
     @staticmethod
@@ -63,9 +66,9 @@ class Recipe:
     ) -> Recipe:
         """The paper's algorithm; tau0=None is plain BO, tau0=0 the control with exact duplicates.
 
-        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT. Of
-        its `evaluations` and of the `shortest` length-scale, in widths of the box, the paper says nothing;
-        docs/reproduction.md tells how these were found.
+        Raw y, k(x, x) = 1, noise variance 1e-4, ARD squared exponential, maximum likelihood, and DIRECT. The
+        paper does not state DIRECT's `evaluations` or the `shortest` length-scale, in widths of the box;
+        docs/reproduction.md explains how these were found.
         """
         scores: dict[str, Acquisition] = {
             "ucb": acquisitions.UCB(acquisitions.paper_beta),
@@ -87,48 +90,82 @@ class Recipe:
 
 @one_thread()
 def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
-    """The next point of the cube to evaluate: Algorithm 2 of the paper, from a told value to the next x_t.
+    """The next point of the cube to evaluate: Algorithm 2 of the paper, from the values so far to x_t.
 
     Pure: the same arguments give the same point. `key` is (seed of the study, number of the trial).
     """
-    pseudo_rng, search_rng = (np.random.default_rng([*key, part]) for part in (1, 2))
+    search_rng = np.random.default_rng([*key, 2])
     if len(history) < recipe.initial.size or len(history.data) == 0:
         first = space.snap(recipe.initial(space.dimension, *key)[None, :])
         return best_fresh(first, space, history.X, search_rng)
 
     t = max(1, len(history) + 1 - int(recipe.initial.size))
-    scale, posteriors = believe(history, recipe, key)  # line 7: the model of the real data
-    pending, failed = history.pending, history.failed
-    beliefs = []
-    for posterior in posteriors:
-        known = Known(space, scale, posterior.data, posterior, pending, failed, t, pseudo_rng)
+    model = believe(history.data, recipe)  # line 7: the model of the real data
+    knowns = []
+    for belief in model.beliefs:
+        pending, failed = history.pending, history.failed
+        known = Known(space, model.scale, model.data, belief, pending, failed, t, (*key, 1))
         pseudo = policies.generate(recipe.pseudo, known)  # line 3: generate pseudo-points
-        beliefs.append(replace(known, posterior=posterior.condition(pseudo)))  # line 4: re-compute
-    promise = Promise(recipe.acquisition, tuple(beliefs))
-    return recipe.search(promise, space, history, search_rng)  # line 5: argmax; pseudo-points end here
-
-
-@one_thread()
-def believe(history: History, recipe: Recipe, key: tuple[int, int]) -> tuple[Scale, list[Posterior]]:
-    """The models of the real data, fitted and conditioned on nothing else, and the scale of their values."""
-    scale = recipe.outcome(history.data.y)
-    X, y, noise = history.data.X, history.data.y, history.data.noise
-    real = Data(X, scale(y), scale.noise(y, noise))
-    models = recipe.fit(real, recipe.kernel, np.random.default_rng([*key, 0]))
-    return scale, [gp.condition(real) for gp in models]
+        knowns.append(replace(known, posterior=belief.condition(pseudo)))  # line 4: re-compute
+    score = AverageScore(recipe.acquisition, tuple(knowns), model.beliefs.weights)
+    return recipe.search(score, space, history, search_rng)  # line 5: argmax; pseudo-points stop here
 
 
 @dataclass(frozen=True, eq=False)
-class Promise:
-    """The acquisition as a score over the cube, averaged over the models."""
+class Model:
+    """What is believed from real data and nothing else, in the unit of `scale`."""
+
+    scale: Scale
+    data: Data
+    beliefs: Beliefs
+
+
+@one_thread()
+def believe(data: Data, recipe: Recipe) -> Model:
+    """The model of the real data, which depends only on these and the recipe.
+
+    It is remembered, so that a batch, a second worker or a plot of the same data does not fit it again.
+    """
+    global _remembered
+    parts = (recipe.outcome, recipe.kernel, recipe.fit)
+    content = (data.X.shape, data.X.tobytes(), data.y.tobytes(), data.noise.tobytes())
+    for known_parts, known_content, model in _remembered:
+        if known_content == content and _same(known_parts, parts):
+            return model
+    scale = recipe.outcome(data.y)
+    real = Data(data.X, scale(data.y), scale.noise(data.y, data.noise))
+    beliefs = recipe.fit(real, recipe.kernel, np.random.default_rng(len(data)))
+    if not isinstance(beliefs, Beliefs):
+        raise RecipeError(f"{recipe.fit!r} must return Beliefs, got {beliefs!r}")
+    model = Model(scale, real, beliefs)
+    others = _remembered[: REMEMBERED - 1] if len(data) <= LARGE else ()
+    _remembered = ((parts, content, model), *others)
+    return model
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether parts are equal; parts that cannot be compared, such as those that hold arrays, are not."""
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
+
+
+_remembered: tuple[tuple[object, object, Model], ...] = ()  # never mutated: safe for threads and forks
+
+
+@dataclass(frozen=True, eq=False)
+class AverageScore:
+    """The acquisition as a score over the cube, averaged over the beliefs by their weights."""
 
     acquisition: Acquisition
-    beliefs: tuple[Known, ...]
+    knowns: tuple[Known, ...]
+    weights: tuple[float, ...]
 
     def values(self, U: Array) -> Array:
         """The score (m,) at the rows of U."""
         rows = []
-        for known in self.beliefs:
+        for known in self.knowns:
             score = self.acquisition(*known.posterior(U), known)
             rows.append(np.asarray(score[0] if isinstance(score, tuple) else score, dtype=np.float64))
             if rows[-1].shape != U.shape[:1] or np.isnan(rows[-1]).all():
@@ -138,7 +175,7 @@ class Promise:
     def gradient(self, U: Array) -> tuple[Array, Array]:
         """The score (m,) and its gradient (m, d) at the rows of U."""
         rows, slopes = [], []
-        for known in self.beliefs:
+        for known in self.knowns:
             mean, sd, mean_slope, sd_slope = known.posterior.gradient(U)
             score, by_mean, by_sd = differentiated(self.acquisition, mean, sd, known)
             rows.append(score)
@@ -147,9 +184,10 @@ class Promise:
         return score, sum(share[:, None] * slope for share, slope in zip(shares, slopes, strict=True))
 
     def _average(self, rows: list[Array]) -> tuple[Array, Array]:
-        """The average of the models' scores, and the share (s, m) of each in its gradient."""
-        count, scores = len(rows), np.array(rows)
-        if acquisitions.is_logarithmic(self.acquisition):  # not the logarithm is averaged, but its number
-            average = np.logaddexp.reduce(scores, axis=0) - math.log(count)
-            return average, np.exp(scores - average) / count
-        return scores.mean(axis=0), np.full_like(scores, 1.0 / count)
+        """The average (m,) of the scores, and the share (s, m) of each in its gradient."""
+        scores, weights = np.array(rows), np.array(self.weights)[:, None]
+        if not acquisitions.is_logarithmic(self.acquisition):
+            return (weights * scores).sum(axis=0), np.broadcast_to(weights, scores.shape)
+        weighted = scores + np.log(weights)  # the logarithm of the average of exp(score)
+        average = np.logaddexp.reduce(weighted, axis=0)
+        return average, np.exp(weighted - average)

@@ -1,11 +1,11 @@
-"""Threads: BLAS works on one while the engine computes, and on the user's number again afterwards.
+"""Threads: BLAS uses one while the engine computes, and the user's number again afterwards.
 
-The matrices of a suggestion are small: more threads make it slower, on a busy machine many times slower, and
-each number of threads rounds differently.
+The matrices of a suggestion are small: more threads make it slower, many times slower on a busy machine, and
+results are rounded differently with each number of threads.
 
-OpenBLAS has one number of threads for the whole process, other libraries one for each thread that calls
-them. So each computation sets the number of its own thread, and where there is but one number for all, the
-first to begin takes it down and the last to end gives it back.
+OpenBLAS, unless built on OpenMP, has one number of threads for the whole process; other libraries have one
+for each thread that calls them. So each computation sets the number for its own thread, and where all share
+one number, the first computation to begin sets it to 1 and the last to end restores it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from threadpoolctl import LibController, OpenBLASController, ThreadpoolControlle
 
 _lock = threading.Lock()
 _found: dict[object, list[int]] = {}  # for each computation under way, the numbers of threads it found
-_users: list[int] = []  # those that the first of them found
+_users: list[int] = []  # what the first of them found: the user's numbers
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let BLAS work on one thread meanwhile; also a decorator, `@one_thread()`."""
+    """Have BLAS use one thread inside the block; also a decorator, `@one_thread()`."""
     computation = object()
     try:
         _begin(computation)
@@ -34,7 +34,7 @@ def one_thread() -> Iterator[None]:
         try:
             _end(computation)
         finally:
-            _end(computation)  # nothing is done twice, but Ctrl-C may have cut the first short
+            _end(computation)  # does nothing unless Ctrl-C cut the first call short
 
 
 def _begin(computation: object) -> None:
@@ -59,7 +59,7 @@ def _end(computation: object) -> None:
 
 
 def _forked() -> None:
-    """In the child of a fork, the computations of other threads are no more, and their lock may be held."""
+    """In the child of a fork, other threads and their computations are gone, but may have held the lock."""
     global _lock
     _lock = threading.Lock()
     if _found:
@@ -68,9 +68,9 @@ def _forked() -> None:
 
 
 def _set(numbers: Sequence[int]) -> None:
-    OpenBLASController.clear_controlling_thread(force=True)  # threadpoolctl heeds one: that with the lock
+    OpenBLASController.clear_controlling_thread(force=True)  # threadpoolctl obeys one thread: now this one
     for library, number in zip(_libraries(), numbers, strict=True):
-        if library.num_threads != number:  # to set it makes OpenBLAS start its threads again after a fork
+        if library.num_threads != number:  # setting it would restart OpenBLAS's threads after a fork
             library.set_num_threads(number)
     OpenBLASController.clear_controlling_thread(force=True)
 
@@ -81,7 +81,7 @@ def _is_shared(library: LibController) -> bool:
 
 @cache
 def _libraries() -> list[LibController]:
-    """The BLAS libraries of NumPy and SciPy, looked for once: it takes as long as a hundred settings."""
+    """The BLAS libraries of NumPy and SciPy, looked up once: that takes as long as setting them 100 times."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 

@@ -3,76 +3,118 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-import numpy as np
-
-from bopp.data import Array, Data, History
 from bopp.errors import TellError
 from bopp.space import Params
 
-Direction = Literal["minimize", "maximize"]
 State = Literal["asked", "done", "failed"]
 Origin = Literal["suggested", "queued", "observed"]
+
+LONGEST_MEASUREMENT = 1000  # characters of what is no number
+NO_REASON = "the value was nan"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How an evaluation ended: with every declared value, or with an error that says why there are none."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"a failure, {self.error}"
+        return repr(next(iter(self.values.values()))) if len(self.values) == 1 else repr(dict(self.values))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation: params, and once it is told a value, or an error that says why there is none."""
+    """One evaluation: its params and, once told, its values or an error that says why there are none.
+
+    values        every value that the problem declares, by name, objectives first
+    noise         the standard deviations of these measurements, by name, if they are known
+    measurements  whatever else the evaluation returned; suggestions ignore it
+    """
 
     number: int
     params: Params
     state: State = "asked"
-    value: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
     error: str | None = None
     origin: Origin = "suggested"
     asked_at: datetime | None = None
     told_at: datetime | None = None
     worker: str | None = None
     notes: str | None = None
+    noise: Mapping[str, float] = field(default_factory=dict)
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The value of the objective, or of the first of several; None while there is none."""
+        return next(iter(self.values.values()), None)
+
+    def told(self, answer: Answer, at: datetime) -> Trial:
+        """The trial with its answer; unchanged if it was told the same before."""
+        told = replace(
+            self,
+            state="done" if answer.error is None else "failed",
+            values=answer.values,
+            noise=answer.noise,
+            measurements=answer.measurements,
+            error=NO_REASON if answer.error == "" else answer.error,
+            told_at=at,
+        )
+        if self.state == "asked":
+            return told
+        if (self.state, self.values, self.noise) != (told.state, told.values, told.noise):
+            was, now = (_in_short(trial) for trial in (self, told))
+            raise TellError(f"trial {self.number} was told {was} already, got {now}")
+        return self
 
 
-def settled(trial: Trial, value: float, at: datetime, error: str | None = None) -> Trial:
-    """The trial as it is told: done, or failed without a finite value; told the same again, as it was."""
-    if math.isfinite(value):
-        told = replace(trial, state="done", value=value, told_at=at)
-    else:
-        error = error or f"the value was {value}"
-        told = replace(trial, state="failed", value=None, error=error, told_at=at)
-    if trial.state == "asked":
-        return told
-    if (trial.state, trial.value) != (told.state, told.value):
-        was, now = (one.state if one.value is None else one.value for one in (trial, told))
-        raise TellError(f"trial {trial.number} was told {was!r} already, got {now!r}")
-    return trial
-
-
-def fits(state: State, value: Any) -> bool:
-    """Whether a trial in this state can have this value: a finite number once it is done, else None."""
-    return type(value) is float and math.isfinite(value) if state == "done" else value is None
-
-
-def history_of(trials: Sequence[Trial], X: Array, direction: Direction) -> History:
-    """The trials, at the rows of X, as the engine sees them: larger is better."""
-    states = np.array([trial.state for trial in trials])
-    sign = 1.0 if direction == "maximize" else -1.0
-    y = sign * np.array([trial.value for trial in trials if trial.state == "done"], dtype=float)
-    return History(Data(X[states == "done"], y), X[states == "asked"], X[states == "failed"])
-
-
-def number_of(value: Any) -> float:
-    """The float that a told value is; NaN where it is None or too large; anything else is refused."""
+def number_of(value: Any, name: str = "value") -> float:
+    """A told value as a float: NaN for None, infinite if it is too large, an error if it is not a number."""
     if value is None:
         return math.nan
-    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of NumPy's scalars and arrays
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # NumPy's scalars and arrays have one
     if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0 or kind not in "biuf":
-        raise TellError(f"wanted a number as value, got {value!r}")
+        raise TellError(f"wanted a number as {name}, got {value!r}")
     try:
-        return float(value) + 0.0  # which makes 0.0 of -0.0, as databases do
+        return float(value) + 0.0  # turns -0.0 into 0.0, as databases do
     except OverflowError:
         return math.inf
     except (TypeError, ValueError) as error:
-        raise TellError(f"wanted a number as value, got {value!r}: {error}") from None
+        raise TellError(f"wanted a number as {name}, got {value!r}: {error}") from None
+
+
+def measurement(value: Any) -> Any:
+    """Anything, as it can be kept beside a trial: a number, a text, true, false or None; else its text."""
+    if value is None or isinstance(value, bool):
+        return value
+    try:
+        return number_of(value)
+    except Exception:
+        return _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:  # an object that cannot say what it is
+        text = type(value).__name__
+    return text if len(text) <= LONGEST_MEASUREMENT else f"{text[:LONGEST_MEASUREMENT]}..."
+
+
+def _in_short(trial: Trial) -> str:
+    if trial.state == "failed":
+        return "'failed'"
+    value = repr(trial.value) if len(trial.values) == 1 else repr(dict(trial.values))
+    noise = [f"{sd!r}" for sd in trial.noise.values()]
+    return f"{value} with noise {', '.join(noise)}" if noise else value

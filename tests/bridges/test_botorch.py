@@ -20,13 +20,15 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
 import documents
-from bopp import Data
+from bopp import Belief, Data
+from bopp.acquisition import log_ei, maximum
 from bopp.data import Array
 from bopp.errors import RecipeError
 from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
+from bopp.suggest import AverageScore
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)
@@ -464,7 +466,7 @@ def test_the_policy_sees_observations_in_the_cube_and_in_the_unit_of_the_model(n
     np.testing.assert_allclose(lower + (upper - lower) * known.data.X, real.X, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(known.data.y, real.y)
     np.testing.assert_allclose(known.data.noise, real.noise - real.noise.min(), rtol=0, atol=1e-15)
-    assert known.posterior.gp.noise == pytest.approx(real.noise.min())
+    assert known.posterior.noise == pytest.approx(real.noise.min())
     assert known.t == len(X)
     assert known.dimension == bounds.shape[1]
 
@@ -501,7 +503,7 @@ def test_the_policy_sees_how_much_the_function_differs_between_points(name: str)
     k = form.kernel(numbers(A), numbers(B)).diagonal()
     same = form.kernel(numbers(A), numbers(A)).diagonal()
     U, V = (numbers(points(5, cube(bounds), seed=seed)) for seed in (1, 2))
-    found = seen_by_policy(model, bounds).posterior.gp.difference(U, V)
+    found = seen_by_policy(model, bounds).posterior.difference(U, V)
     np.testing.assert_allclose(found, 2.0 * (same - k), rtol=0, atol=1e-8)
 
 
@@ -546,7 +548,7 @@ def test_the_policy_can_encode_params_named_after_columns() -> None:
 
 def test_the_policy_can_ask_for_the_distribution_of_the_maximum() -> None:
     known = seen_by_policy(model_of("normalised"), BOUNDS)
-    assert known.best <= known.maximum.expected < known.best + 3.0
+    assert known.best <= maximum(known).expected < known.best + 3.0
 
 
 def test_the_same_seed_gives_the_same_points_and_another_one_others() -> None:
@@ -916,10 +918,209 @@ def test_the_expected_difference_counts_the_slope_of_the_mean() -> None:
     model = normalised(mean_module=LinearMean(2))
     model.mean_module.weights.data[:, 0] = torch.tensor([4.0, 0.0])
     A, B = np.array([[0.2, 0.2]]), np.array([[0.7, 0.2]])
-    difference = seen_by_policy(model, BOUNDS).posterior.gp.difference(A, B)
+    difference = seen_by_policy(model, BOUNDS).posterior.difference(A, B)
     raw = BOUNDS[0] + (BOUNDS[1] - BOUNDS[0]) * torch.tensor(np.vstack([A, B]))
     k = ClosedForm.of(model).kernel(numbers(raw), numbers(raw))
     np.testing.assert_allclose(difference, k[0, 0] + k[1, 1] - 2.0 * k[0, 1] + (4.0 * 0.5) ** 2)
+
+
+# the belief
+
+
+def belief_of(name: str) -> Belief:
+    return seen_by_policy(model_of(name), bounds_of(model_of(name))).posterior
+
+
+def rows(name: str, count: int = 7, seed: int = 5) -> Array:
+    """Points of the cube of a model, not on its data."""
+    return numbers(points(count, cube(bounds_of(model_of(name))), seed))
+
+
+def theirs(name: str, U: Array) -> Tensor:
+    """Points of the cube, as the model takes them."""
+    bounds = bounds_of(model_of(name))
+    return bounds[0] + (bounds[1] - bounds[0]) * torch.tensor(U)
+
+
+def in_its_unit(name: str) -> SingleTaskGP:
+    """The model of BoTorch, without the transform back to the unit of the values."""
+    model = deepcopy(model_of(name)).eval()
+    if hasattr(model, "outcome_transform"):
+        del model.outcome_transform
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_mean_alone_is_the_mean_of_the_belief(name: str) -> None:
+    belief, U = belief_of(name), rows(name)
+    expected = numbers(in_its_unit(name).posterior(theirs(name, U)).mean[:, 0])
+    np.testing.assert_allclose(belief.mean(U), expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(belief.mean(U), belief(U)[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("used", [False, True], ids=["at once", "after other questions"])
+def test_the_gradient_is_that_of_botorch(name: str, used: bool) -> None:
+    belief, U, model = belief_of(name), rows(name), in_its_unit(name)
+    if used:
+        belief.sample(U, 1, np.random.default_rng(0))
+        belief.gradient(U[::-1])
+    with torch.no_grad():
+        mean, sd, mean_slope, sd_slope = belief.gradient(U)
+    at = torch.tensor(U, requires_grad=True)
+    bounds = bounds_of(model_of(name))
+    posterior = model.posterior(bounds[0] + (bounds[1] - bounds[0]) * at)
+    for found, slope, value in [
+        (mean, mean_slope, posterior.mean[:, 0]),
+        (sd, sd_slope, posterior.variance[:, 0].sqrt()),
+    ]:
+        np.testing.assert_allclose(found, numbers(value), rtol=0, atol=1e-10)
+        expected = torch.autograd.grad(value.sum(), at, retain_graph=True)[0]
+        np.testing.assert_allclose(slope, numbers(expected), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gradient_is_the_limit_of_differences(name: str) -> None:
+    belief, U = belief_of(name), rows(name)
+    _, _, mean_slope, sd_slope = belief.gradient(U)
+    for column in range(U.shape[1]):
+        step = 1e-5 * np.eye(U.shape[1])[column]
+        above, below = belief(U + step), belief(U - step)
+        for slope, high, low in zip((mean_slope, sd_slope), above, below, strict=True):
+            np.testing.assert_allclose(slope[:, column], (high - low) / 2e-5, rtol=1e-3, atol=1e-4)
+
+
+def test_the_gradient_at_an_observation_is_finite() -> None:
+    for name in ("normalised", "Matern", "RBF"):
+        known = seen_by_policy(model_of(name), BOUNDS)
+        assert all(np.isfinite(part).all() for part in known.posterior.gradient(known.data.X))
+
+
+class Unmixed(np.random.Generator):
+    """Draws the rows of the unit matrix, which show the factor that they are multiplied with."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+
+    def standard_normal(self, size: Any = None, *_: Any, **__: Any) -> Any:
+        return np.eye(*size)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_samples_have_the_joint_distribution_of_botorch(name: str) -> None:
+    belief, U = belief_of(name), rows(name)
+    posterior = in_its_unit(name).posterior(theirs(name, U))
+    factor = belief.sample(U, len(U), Unmixed()) - numbers(posterior.mean[:, 0])
+    covariance = numbers(posterior.distribution.covariance_matrix)
+    np.testing.assert_allclose(factor.T @ factor, covariance, rtol=0, atol=1e-9)
+
+
+def test_samples_are_many_functions_and_follow_from_the_generator() -> None:
+    belief, U = belief_of("normalised"), rows("normalised")
+    drawn = belief.sample(U, 4000, np.random.default_rng(3))
+    mean, sd = belief(U)
+    assert drawn.shape == (4000, 7)
+    np.testing.assert_allclose(drawn.mean(axis=0), mean, rtol=0, atol=5.0 * sd.max() / math.sqrt(4000))
+    np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.06)
+    np.testing.assert_array_equal(belief.sample(U, 4000, np.random.default_rng(3)), drawn)
+    assert not np.array_equal(belief.sample(U, 4000, np.random.default_rng(4)), drawn)
+
+
+def test_samples_at_the_same_point_are_the_same() -> None:
+    U = np.full((5, 2), 0.3)
+    drawn = belief_of("normalised").sample(U, 3, np.random.default_rng(0))
+    np.testing.assert_allclose(drawn, drawn[:, :1] * np.ones(5), rtol=0, atol=1e-4)
+
+
+def test_a_belief_of_no_points_is_empty() -> None:
+    belief, U = belief_of("normalised"), np.empty((0, 2))
+    assert belief.mean(U).shape == (0,)
+    assert belief.sample(U, 3, np.random.default_rng(0)).shape == (3, 0)
+    assert [part.shape for part in belief.gradient(U)] == [(0,), (0,), (0, 2), (0, 2)]
+    assert belief.difference(U, U).shape == (0,)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_noise_of_a_belief_is_the_least_of_the_likelihood(name: str) -> None:
+    assert belief_of(name).noise == pytest.approx(number(model_of(name).likelihood.noise.min()))
+
+
+def seen(name: str) -> tuple[Data, Data]:
+    """Two sets of points, the second one with noises."""
+    U, V = rows(name, 3, seed=11), rows(name, 2, seed=12)
+    return Data(U, [0.5, -1.0, 0.2]), Data(V, [1.5, 0.3], [0.4, 0.0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_conditioned_belief_is_that_of_botorch_after_the_same_observations(name: str) -> None:
+    first, _ = seen(name)
+    model, belief, U = in_its_unit(name), belief_of(name), rows(name)
+    model.posterior(theirs(name, U[:1]))  # fills the caches that conditioning wants
+    noise = torch.full((3, 1), belief.noise, dtype=torch.double)
+    fixed = {"noise": noise} if name.startswith("fixed") else {}
+    values = torch.tensor(first.y)[:, None]
+    later = model.condition_on_observations(theirs(name, first.X), values, **fixed)
+    posterior = later.posterior(theirs(name, U))
+    mean, sd = belief.condition(first)(U)
+    np.testing.assert_allclose(mean, numbers(posterior.mean[:, 0]), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(sd, numbers(posterior.variance[:, 0].sqrt()), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_seen_in_two_steps_is_believed_as_if_seen_in_one(name: str) -> None:
+    (first, second), belief, U = seen(name), belief_of(name), rows(name)
+    for steps in ([first, second], [second, first]):
+        later = belief.condition(steps[0]).condition(steps[1])
+        for found, expected in zip(later(U), belief.condition(first + second)(U), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+        assert later.noise == belief.noise
+        np.testing.assert_array_equal(later.difference(U[:3], U[3:6]), belief.difference(U[:3], U[3:6]))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_belief_stays_as_it_is_when_more_is_seen(name: str) -> None:
+    (first, second), belief, U = seen(name), belief_of(name), rows(name)
+    before = belief(U)
+    belief.condition(first + second)(U)
+    np.testing.assert_array_equal(belief(U), before)
+    np.testing.assert_allclose(belief.condition(Data.empty(U.shape[1]))(U), before, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["normalised", "fixed noise"])
+def test_a_policy_may_ask_what_it_would_believe_after_seeing_more(name: str) -> None:
+    def careful(known: Known) -> Data:
+        after = known.posterior.condition(guess(known))
+        return Data(known.pending, after.mean(known.pending))
+
+    believed, recorded = condition(model_of(name), careful)
+    mean, _ = ClosedForm.of(model_of(name)).and_points(guess(recorded.known), BOUNDS).latent(PENDING)
+    np.testing.assert_allclose(recorded.points.y, mean, rtol=0, atol=1e-8)
+    assert len(believed.train_targets) == len(X) + 2
+
+
+def test_the_noise_of_a_point_to_come_is_that_of_real_ones_after_two_steps_too() -> None:
+    kept = Recorded(none)
+    condition_on_pseudo_points(model_of("fixed noise"), kept, BOUNDS)
+    first, second = seen("fixed noise")
+    later: Any = kept.known.posterior.condition(second).condition(first)
+    expected = number(model_of("fixed noise").likelihood.noise.mean())
+    assert number(later.model.likelihood.noise.mean()) == pytest.approx(expected)
+
+
+def test_the_score_of_an_acquisition_of_ours_is_climbed_on_a_model_of_botorch() -> None:
+    known, U = seen_by_policy(model_of("normalised"), BOUNDS), rows("normalised")
+    score = AverageScore(log_ei, (known,), (1.0,))
+    values, slope = score.gradient(U)
+    np.testing.assert_allclose(values, score.values(U), rtol=1e-8)
+    for column, step in enumerate(1e-6 * np.eye(2)):
+        expected = (score.values(U + step) - score.values(U - step)) / 2e-6
+        np.testing.assert_allclose(slope[:, column], expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "0", None])
+def test_a_wrong_seed_is_refused(seed: Any) -> None:
+    with pytest.raises(RecipeError, match="seed must be an integer >= 0"):
+        condition_on_pseudo_points(model_of("normalised"), none, BOUNDS, seed=seed)
 
 
 # lists of models

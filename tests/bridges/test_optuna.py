@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import gc
 import itertools
 import math
 import multiprocessing
+import os
 import pickle
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +22,7 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from optuna.distributions import (
     BaseDistribution,
@@ -28,6 +31,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.samplers import BaseSampler, PartialFixedSampler, RandomSampler, TPESampler
+from optuna.search_space import intersection_search_space
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
@@ -43,15 +47,17 @@ import bopp.bridges.optuna as bridge
 import documents
 from bopp import Recipe
 from bopp import outcome as outcomes
+from bopp.bridges.foreign import Translation
 from bopp.bridges.optuna import BoppSampler
 from bopp.data import Data, History
 from bopp.errors import RecipeError, SpaceError, StudyError
 from bopp.initial import Sobol
 from bopp.known import Known
 from bopp.parameter import Choice, Float, Int, Parameter
+from bopp.problem import Direction
 from bopp.space import Space
 from bopp.suggest import suggest
-from bopp.trial import Direction
+from forks import in_child
 
 pytestmark = [
     pytest.mark.filterwarnings(
@@ -209,7 +215,7 @@ def test_the_key_of_a_suggestion_is_the_seed_and_the_number_of_the_trial(count: 
     study = study_of(*(done({"x": float(x)}, float(x)) for x in X), sampler=BoppSampler(seed=11))
     study.add_trial(create_trial(state=TrialState.FAIL))  # which counts as a number, and is no point
 
-    history = History(Data(X[:, None], -X), np.empty((0, 1)), np.empty((0, 1)))
+    history = History.of(Data(X[:, None], -X), np.empty((0, 1)), np.empty((0, 1)))
     expected = suggest(Space({"x": Float(0.0, 1.0)}), Recipe.default(), history, (11, count + 1))
 
     assert study.ask(UNIT).params == {"x": float(expected[0])}
@@ -433,6 +439,166 @@ def test_one_sampler_serves_two_studies() -> None:
         advance(second, BOARD, bowl, 1)
     assert params_of(first) == params_of(grown(SQUARE, bowl, 8))
     assert params_of(second) == params_of(grown(BOARD, bowl, 8))
+
+
+class Forgetful(BoppSampler):
+    """The sampler as if it had never seen a trial before."""
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
+        bridge._remembered = ()
+        return super().infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: Distributions
+    ) -> dict[str, Any]:
+        bridge._remembered = ()
+        return super().sample_relative(study, trial, search_space)
+
+
+RANGES: list[Distributions] = [
+    {},
+    {"x": FloatDistribution(0.0, 1.0)},
+    {"x": FloatDistribution(0.0, 2.0)},
+    {"x": FloatDistribution(0.0, 1.0), "n": IntDistribution(0, 9)},
+    {"x": FloatDistribution(0.0, 1.0), "n": IntDistribution(0, 9), "c": CategoricalDistribution([1, 2, 3])},
+    {"x": FloatDistribution(0.0, 1.0), "n": IntDistribution(0, 9), "c": CategoricalDistribution([1.0, 2, 3])},
+]
+ENDS = [1.0, 2.5, -3.0, math.inf, TrialState.FAIL, TrialState.PRUNED]
+STEP = st.tuples(st.integers(0, 1), st.sampled_from(RANGES), st.integers(0, 2), st.sampled_from(ENDS))
+
+
+def played(sampler: BaseSampler, steps: list[tuple[int, Distributions, int, Any]]) -> list[list[str]]:
+    """The params of two studies of one name and one sampler, asked in turn while earlier trials still run."""
+    studies = [
+        optuna.create_study(study_name="same", sampler=sampler, direction=direction)
+        for direction in ("minimize", "maximize")
+    ]
+    running: list[list[optuna.Trial]] = [[], []]
+    for which, ranges, finished, end in steps:
+        running[which].append(studies[which].ask(copy.deepcopy(ranges)))
+        for _ in range(min(finished, len(running[which]))):
+            ended = {"state": end} if isinstance(end, TrialState) else {"values": end}
+            studies[which].tell(running[which].pop(0), **ended)
+    return [[repr(trial.params) for trial in study.trials] for study in studies]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEP, max_size=14), st.integers(0, 3))
+def test_what_is_remembered_changes_no_suggestion(steps: list[Any], seed: int) -> None:
+    quick = Recipe(initial=Sobol(2), acquisition=bopp.acquisition.ei)
+    assert played(BoppSampler(seed, quick), steps) == played(Forgetful(seed, quick), steps)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(RANGES), st.sampled_from(ENDS)), max_size=8))
+@example([(RANGES[4], 1.0), (RANGES[5], 1.0)])
+@example([(RANGES[5], 1.0), (RANGES[4], 1.0)])
+def test_the_search_space_is_the_intersection_of_all_trials(kinds: list[tuple[Distributions, Any]]) -> None:
+    study = study_of()
+    for ranges, end in kinds:
+        params = {name: 1.0 if name == "x" else 1 for name in ranges}
+        ended = {"state": end} if isinstance(end, TrialState) else {"value": end}
+        study.add_trial(create_trial(params=params, distributions=copy.deepcopy(ranges), **ended))
+        trials = study.get_trials()
+        expected = intersection_search_space(trials) or intersection_search_space(trials, include_pruned=True)
+        found = study.sampler.infer_relative_search_space(study, numbered(len(trials)))
+        assert repr(found) == repr(expected)
+
+
+def test_a_finished_trial_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    translated: list[Mapping[str, Any]] = []
+    ours = Translation.ours
+
+    def counted(translation: Any, values: Mapping[str, Any]) -> Any:
+        translated.append(values)
+        return ours(translation, values)
+
+    monkeypatch.setattr(Translation, "ours", counted)
+    study = study_of(*(done({"x": i / 40}, i / 40) for i in range(20)))
+    advance(study, UNIT, lambda params: params["x"], 10)
+    assert [values["x"] for values in translated] == [params["x"] for params in params_of(study)[:29]]
+
+
+def test_a_search_space_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[str]] = []
+
+    def counted(parameters: Mapping[str, Any]) -> Any:
+        made.append(list(parameters))
+        return Translation(parameters)
+
+    monkeypatch.setattr(bridge, "Translation", counted)
+    study = study_of(*(done({"x": i / 9, "y": 0.5}, i / 9, SQUARE) for i in range(3)))
+    advance(study, SQUARE, bowl, 6)
+    assert made == [["x", "y"]]
+
+
+def test_a_trial_counts_as_what_it_has_become() -> None:
+    witness = Witness()
+    recipe = Recipe(pseudo=witness, initial=Sobol(0), outcome=outcomes.raw)
+    study = study_of(done({"x": 0.2}, 3.0), sampler=BoppSampler(recipe=recipe))
+    study.enqueue_trial({"x": 0.9})
+    running = study.ask(UNIT)
+    for _ in range(2):
+        study.ask(UNIT)
+        assert witness.seen[-1].pending[0] == [0.9]
+        assert len(witness.seen[-1].data) == 1
+    study.tell(running, 7.0)
+    study.ask(UNIT)
+    assert witness.seen[-1].data.X.tolist() == [[0.2], [0.9]]
+    assert witness.seen[-1].data.y.tolist() == [-3.0, -7.0]
+    assert [0.9] not in witness.seen[-1].pending.tolist()
+
+
+def test_another_order_of_the_parameters_is_another_search() -> None:
+    study = grown(SQUARE, bowl, 7)
+    turned = dict(reversed(SQUARE.items()))
+    expected = Forgetful().sample_relative(study, numbered(7), turned)
+    assert expected != BoppSampler().sample_relative(study, numbered(7), SQUARE)
+    assert expected == BoppSampler().sample_relative(study, numbered(7), turned)
+
+
+def test_choices_of_other_types_are_not_taken_for_each_other() -> None:
+    whole: Distributions = {"c": CategoricalDistribution([1, 2, 3, 4])}
+    real: Distributions = {"c": CategoricalDistribution([1.0, 2.0, 3.0, 4.0])}
+    study = study_of(done({"c": 1}, 1.0, whole))
+    trial = numbered(1)
+    for search_space, kind in [(whole, int), (real, float), (whole, int)]:
+        assert type(study.sampler.sample_relative(study, trial, search_space)["c"]) is kind
+
+
+def test_little_is_remembered_and_no_trial_is_kept_alive() -> None:
+    for _ in range(2 * bridge.REMEMBERED):
+        study = grown(UNIT, lambda params: params["x"], 3)
+    assert len(bridge._remembered) == bridge.REMEMBERED
+    last = weakref.ref(study.get_trials(deepcopy=False)[0])
+    assert last() is not None
+    del study
+    gc.collect()
+    assert last() is None
+
+
+def test_a_sampler_carries_nothing_that_it_saw() -> None:
+    sampler = BoppSampler(seed=1)
+    before = pickle.dumps(sampler)
+    advance(study_of(sampler=sampler), MIXED, loss, 7)
+    assert pickle.dumps(sampler) == before
+
+
+def test_a_study_of_the_same_name_after_another_was_deleted_is_another(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    for seed in range(2):
+        study = optuna.create_study(storage=url, study_name="a", sampler=BoppSampler(seed))
+        advance(study, SQUARE, bowl, 7)
+        assert params_of(study) == params_of(grown(SQUARE, bowl, 7, seed))
+        optuna.delete_study(study_name="a", storage=url)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="wants fork")
+def test_a_fork_goes_on_as_the_process_it_comes_from() -> None:
+    study = grown(SQUARE, bowl, 7)
+    expected = advance(grown(SQUARE, bowl, 7), SQUARE, bowl, 2)
+    assert in_child(lambda: advance(study, SQUARE, bowl, 2) == expected) == 0
+    assert advance(study, SQUARE, bowl, 2) == expected
 
 
 def test_a_board_is_searched_without_a_repetition_until_it_is_exhausted() -> None:

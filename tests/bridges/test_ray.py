@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -106,7 +106,7 @@ def after(count: int, search: Any) -> Any:
 
 
 @pytest.mark.parametrize(("mode", "direction"), [("min", "minimize"), ("max", "maximize")])
-def test_the_suggestions_are_those_of_an_optimizer(mode: str, direction: bopp.trial.Direction) -> None:
+def test_the_suggestions_are_those_of_an_optimizer(mode: str, direction: bopp.problem.Direction) -> None:
     search, optimizer = searching(mode=mode, seed=3), Optimizer(OURS, direction, seed=3)
     for number in range(14):
         trial, config = optimizer.ask(), search.suggest(str(number))
@@ -705,6 +705,104 @@ def test_a_restored_search_goes_on_as_the_saved_one_at_every_point_of_a_run(tmp_
     assert {trial.origin for trial in known(search)} == {"queued", "suggested", "observed"}
 
 
+EARLIER: dict[str, Any] = {
+    "rate": tune.loguniform(1e-4, 1),
+    "net": {"layers": tune.randint(1, 9), "kind": tune.choice(["relu", "tanh", "gelu"])},
+    "steps": tune.quniform(0, 1, 0.25),
+    "ours": Int(1, 20),
+    "epochs": 3,
+}
+EARLIER_POINT = {"rate": 0.1, "net": {"layers": 4, "kind": "gelu"}, "steps": 0.5, "ours": 3}
+STATE_1 = Path(__file__).parent / "states" / "ray-1.json"
+
+
+@pytest.mark.parametrize("space", [EARLIER, None], ids=["with its space", "without"])
+def test_a_state_of_format_1_is_read(space: Any, tmp_path: Path) -> None:
+    search = BoppSearch(space, "loss", "min", points_to_evaluate=[EARLIER_POINT], seed=4)
+    search.restore(STATE_1)
+    trials = known(search)
+    origins = ["observed", "queued", *["suggested"] * 8]
+    assert [trial.origin for trial in trials] == origins
+    assert [trial.state for trial in trials] == ["done"] * 7 + ["failed", "asked", "done"]
+    assert trials[0].value == 4.0
+    assert search.suggest("trial 7")["ours"] == trials[8].params["ours"]
+
+    read = Result.from_json(state_of(search)["result"])
+    following = Optimizer(read.space, seed=4, trials=read.trials).ask().params
+    config = search.suggest("next")
+    assert (config["rate"], config["ours"]) == (following["rate"], following["ours"])
+
+    search.save(tmp_path / "state")
+    assert state_of(search)["format"] == 2
+    again = BoppSearch(space, "loss", "min", points_to_evaluate=[EARLIER_POINT], seed=4)
+    again.restore(tmp_path / "state")
+    assert state_of(again) == state_of(search)
+
+
+def test_a_setting_of_the_recipe_that_came_later_counts_as_its_default(tmp_path: Path) -> None:
+    state = state_of(searching())
+    del state["recipe"]["fit"]["settings"]["largest"]
+    del state["recipe"]["outcome"]
+    (tmp_path / "state").write_text(json.dumps(state))
+    restored(tmp_path / "state")
+    other = replace(Recipe.default(), fit=bopp.fit.MAP(largest=7))
+    refuses(searching(recipe=other), tmp_path / "state", StudyError, "saved with recipe fit .*'largest': 7")
+
+
+def test_parts_of_your_own_are_the_same_if_they_are_written_alike(tmp_path: Path) -> None:
+    mine = replace(Recipe.default(), pseudo=cautious)
+    after(6, searching(recipe=mine)).save(tmp_path / "state")
+    restored(tmp_path / "state", recipe=mine)
+    refuses(searching(), tmp_path / "state", StudyError, "saved with recipe pseudo .*cautious")
+
+
+def cautious(known: bopp.Known) -> bopp.Data:
+    return bopp.Data.empty(known.dimension)
+
+
+def test_the_bridge_does_without_a_database() -> None:
+    code = "import sys, bopp.bridges.ray; print('bopp.study' in sys.modules, 'sqlalchemy' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.stdout.splitlines()[-1] == "False False", ended.stderr
+
+
+def test_the_other_numbers_of_a_result_are_measurements(tmp_path: Path) -> None:
+    search = searching(LINE)
+    search.suggest("a")
+    bookkeeping = {
+        "training_iteration": 3,
+        "time_total_s": 1.5,
+        "timestamp": 1,
+        "pid": 7,
+        "config/x": 0.5,
+        "done": True,
+        "trial_id": "a",
+        "date": "today",
+    }
+    yours: dict[Any, Any] = {
+        "accuracy": np.float32(0.5),
+        "eval/recall": 1,
+        "worst": math.nan,
+        "word": "good",
+        5: 1.0,
+    }
+    search.on_trial_complete("a", {"loss": 0.25, "value": 9.0, **yours, **bookkeeping})
+    search.save(tmp_path / "state")
+    for one in (search, restored(tmp_path / "state", space=LINE)):
+        (trial,) = known(one)
+        assert trial.value == 0.25
+        assert repr(trial.measurements) == repr({"accuracy": 0.5, "eval/recall": 1.0, "worst": math.nan})
+
+
+def test_a_trial_whose_value_is_not_finite_keeps_its_measurements() -> None:
+    search = searching(LINE)
+    search.suggest("a")
+    search.on_trial_complete("a", {"loss": math.nan, "accuracy": 0.5})
+    (trial,) = known(search)
+    assert (trial.state, trial.error) == ("failed", "the value was nan")
+    assert trial.measurements == {"accuracy": 0.5}
+
+
 def test_a_state_can_be_saved_and_restored_again_and_again(tmp_path: Path) -> None:
     search = after(7, searching())
     search.suggest("running")
@@ -844,7 +942,7 @@ def test_a_state_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
         b"\x00\xff\xfe",
         b"[" * 100_000,
         pickle.dumps({"format": 1}),
-        Result(bopp.Space(OURS), "minimize", ()).to_json().encode(),
+        Result(bopp.Problem(OURS), ()).to_json().encode(),
     ],
     ids=lambda content: repr(content[:12]),
 )
@@ -860,7 +958,7 @@ def test_what_was_changed_in_a_state_is_noticed(tmp_path: Path) -> None:
     good = state_of(after(3, searching()))
     result = json.loads(good["result"])
     worse: list[dict[str, Any]] = [
-        {**good, "format": 2},
+        {**good, "format": 3},
         {**good, "format": None},
         {name: part for name, part in good.items() if name != "numbers"},
         {**good, "numbers": {"a": 99}},
@@ -1067,6 +1165,7 @@ def test_a_run_knows_all_that_was_reported(limited: Run) -> None:
     assert len(learnt) == len(reported) == 14
     assert all(pair in learnt for pair in reported)
     assert {result.metrics["epochs"] for result in limited.results} == {3}
+    assert [trial.measurements for trial in trials_in(limited.state)] == [{"epochs": 3.0}] * 14
 
 
 def test_a_run_finds_better_than_its_first_points(limited: Run) -> None:

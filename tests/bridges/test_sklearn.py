@@ -461,6 +461,46 @@ def test_the_result_holds_every_candidate_and_its_score() -> None:
     assert found.result_.best.params == found.best_params_
 
 
+def test_the_result_keeps_the_time_of_each_candidate() -> None:
+    found = search().fit(X, y)
+    seconds = found.cv_results_["mean_fit_time"].tolist()
+    assert [trial.measurements for trial in found.result_.trials] == [{"fit_seconds": one} for one in seconds]
+
+
+def test_the_result_keeps_the_other_scores_of_each_candidate() -> None:
+    found = search(n_iter=7, scoring=heights, refit="high").fit(X, y)
+    for place, trial in enumerate(found.result_.trials):
+        assert trial.values == {"value": found.cv_results_["mean_test_high"][place]}
+        assert trial.measurements == {
+            "low": found.cv_results_["mean_test_low"][place],
+            "fit_seconds": found.cv_results_["mean_fit_time"][place],
+        }
+    assert Result.from_json(found.result_.to_json()) == found.result_
+
+
+@pytest.mark.parametrize("refit", ["value", "high"])
+def test_a_score_may_have_a_name_of_ours(refit: str) -> None:
+    def scores(curve: Curve, X: Array, y: Any) -> dict[str, float]:
+        return {"value": -height(curve.x), "fit_seconds": 7.0, "high": height(curve.x)}
+
+    found = search(n_iter=7, scoring=scores, refit=refit).fit(X, y)
+    expected = found.cv_results_[f"mean_test_{refit}"].tolist()
+    assert [trial.value for trial in found.result_.trials] == expected
+    seconds = [trial.measurements["fit_seconds"] for trial in found.result_.trials]
+    assert seconds == found.cv_results_["mean_fit_time"].tolist()
+
+
+@NOT_FINITE
+@SOME_FAIL
+def test_a_candidate_that_fails_beside_others_keeps_its_measurements() -> None:
+    estimator = Curve(fails=lambda x, X: x < 0.4)
+    found = search({"x": uniform()}, estimator, n_iter=INITIAL, scoring=heights, refit="high").fit(X, y)
+    failed = [trial for trial in found.result_.trials if trial.state == "failed"]
+    assert failed
+    assert all(math.isnan(trial.measurements["low"]) for trial in failed)
+    assert all(trial.measurements["fit_seconds"] >= 0.0 for trial in failed)
+
+
 def test_a_second_fit_begins_anew() -> None:
     found = search(n_iter=3).fit(X, y)
     first = found.result_

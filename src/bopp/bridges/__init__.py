@@ -1,4 +1,4 @@
-"""Bridges: bopp inside the tools people already use, one room each, with an extra of the same name."""
+"""Bridges: bopp inside the tools people already use, one module each, with an extra of the same name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bopp.errors import MissingExtra
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Imports inside are what the extra of this name brings; without it, one line says so."""
+    """Wraps the imports that the extra of this name installs; if they fail, the error names the extra."""
     try:
         yield
     except ImportError as error:

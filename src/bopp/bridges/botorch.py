@@ -1,27 +1,28 @@
-"""BoTorch: pseudo-points before any of its acquisition functions.
+"""BoTorch: pseudo-points in front of any of its acquisition functions.
 
     model = condition_on_pseudo_points(model, Pending() + Failed(), bounds, pending=X_pending)
     acquisition = LogExpectedImprovement(model, best_f)
 
-A fitted model comes in and stays as it is; one that believes the pseudo-points too comes out. Its
+The fitted model stays as it is; a new one is returned, which has also seen the pseudo-points. Its
 hyper-parameters are those that were fitted to real data.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bopp.arguments import checked_seed
 from bopp.bridges import extra
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
-from bopp.gp import Posterior
+from bopp.gp import VARIANCE_FLOOR, cholesky
 from bopp.known import Known
-from bopp.outcome import Scale
 from bopp.parameter import Float
 from bopp.pseudo import Policy, generate
 from bopp.space import Space
@@ -30,10 +31,10 @@ with extra("botorch"):
     import torch
     from botorch.models import ModelListGP, SingleTaskGP
     from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
-    from gpytorch.settings import min_fixed_noise
+    from gpytorch.settings import min_fixed_noise, skip_posterior_variances
     from torch import Tensor
 
-EDGE = 1e-6  # a point outside of the bounds by no more than this part of their width lies on them
+EDGE = 1e-6  # a point outside the bounds by at most this fraction of their width counts as on them
 
 
 def condition_on_pseudo_points(
@@ -45,11 +46,11 @@ def condition_on_pseudo_points(
     failed: Tensor | None = None,
     seed: int = 0,
 ) -> Any:
-    """The model after seeing the points of the policy too.
+    """The model after it has also seen the points of the policy.
 
-    The policy sees what lies inside the bounds, in the unit of the model, after its outcome transform, and
-    takes larger values as better. Each model of a list gets values of its own; where one is a constraint, for
-    which less is better, condition the others and make the list of them yourself.
+    The policy sees the observations inside the bounds, in the units of the model after its outcome transform,
+    and takes larger values as better. Each model of a list gets pseudo-values of its own; if one of them is a
+    constraint, for which less is better, condition only the others and make the list yourself.
 
     Args:
         model: a fitted SingleTaskGP of one output, or a ModelListGP of such.
@@ -57,22 +58,21 @@ def condition_on_pseudo_points(
         bounds: (2, d), the lower and the upper corner of the search.
         pending: (m, d) points under evaluation, for the policy `Pending`.
         failed: (m, d) points whose evaluation failed, for the policy `Failed`.
-        seed: of the policy's randomness; take another one for each suggestion.
+        seed: for the policy's randomness; use another one for each suggestion.
     """
     if isinstance(model, ModelListGP):
         given: dict[str, Any] = {"pending": pending, "failed": failed, "seed": seed}
         parts = [condition_on_pseudo_points(part, policy, bounds, **given) for part in model.models]
         return ModelListGP(*parts)
     _check(model)
-    copy = deepcopy(model).train()  # in which mode its inputs are those that were given
-    cube = _cube(bounds, copy.train_inputs[0])
-    known = _known(copy, cube, cube.points("pending", pending), cube.points("failed", failed), seed)
-    return _with_points(copy, cube, generate(policy, known))
+    copy = deepcopy(model).train()  # in training mode its inputs are untransformed
+    belief = _Belief(copy, _cube(bounds, copy.train_inputs[0]))
+    return belief.condition(generate(policy, _known(belief, pending, failed, seed))).model
 
 
 @dataclass(frozen=True, eq=False)
 class _Cube:
-    """The way between the bounds of a search and the unit cube."""
+    """Maps between the bounds of a search and the unit cube."""
 
     lower: Tensor
     upper: Tensor
@@ -85,11 +85,14 @@ class _Cube:
     def inside(self, X: Tensor) -> Array:
         return _numbers((X - self.lower) / (self.upper - self.lower))
 
-    def outside(self, U: Array) -> Tensor:
-        return self.lower + (self.upper - self.lower) * self.lower.new_tensor(np.array(U))
+    def outside(self, U: Tensor) -> Tensor:
+        return self.lower + (self.upper - self.lower) * U
+
+    def tensor(self, U: Array) -> Tensor:
+        return self.lower.new_tensor(np.array(U))
 
     def points(self, name: str, X: Tensor | None) -> Array:
-        """Those of the points that were given under this name that lie between the bounds."""
+        """Of the points given under this name, those inside the bounds, in the unit cube."""
         size = len(self.lower)
         if X is None or len(X) == 0:
             return np.empty((0, size))
@@ -102,40 +105,84 @@ class _Cube:
 
 @dataclass(frozen=True, eq=False)
 class _Belief:
-    """What a model of BoTorch believes, in its own unit, as a posterior and a process of ours."""
+    """What a BoTorch model believes, in its own units, as a `Belief`."""
 
     model: Any
     cube: _Cube
-    data: Data
-    noise: float
 
-    def __call__(self, U: Array) -> tuple[Array, Array]:
-        if len(U) == 0:
-            return np.empty(0), np.empty(0)
-        with torch.no_grad():
-            posterior = self.model.posterior(self._inputs(U))
-        return _numbers(posterior.mean[:, 0]), _numbers(posterior.variance[:, 0].sqrt())
+    @cached_property
+    def latent(self) -> Any:
+        """The model in prediction mode, in its own units, with its hyper-parameters frozen."""
+        latent = deepcopy(self.model).eval().requires_grad_(False)
+        if hasattr(latent, "outcome_transform"):
+            del latent.outcome_transform
+        return latent
 
     @property
-    def gp(self) -> _Belief:
-        return self
+    def noise(self) -> float:
+        """The noise variance of a measurement; the smallest one, if they differ."""
+        return float(_noises(self.model).min())
+
+    def __call__(self, U: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation (m,) at the rows of U."""
+        if len(U) == 0:
+            return np.empty(0), np.empty(0)
+        posterior = self._posterior(U)
+        return _numbers(posterior.mean[:, 0]), _numbers(posterior.variance[:, 0].sqrt())
+
+    def mean(self, U: Array) -> Array:
+        """The mean (m,) alone."""
+        if len(U) == 0:
+            return np.empty(0)
+        with skip_posterior_variances():
+            return _numbers(self._posterior(U).mean[:, 0])
+
+    def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean, standard deviation (m,) and their gradients (m, d) at the rows of U."""
+        if len(U) == 0:
+            return np.empty(0), np.empty(0), np.empty(U.shape), np.empty(U.shape)
+        with torch.enable_grad():
+            at = self.cube.tensor(U).requires_grad_()
+            posterior = self.latent.posterior(self._inputs(at))
+            found = [posterior.mean[:, 0], posterior.variance[:, 0].sqrt()]
+            slopes = [torch.autograd.grad(one.sum(), at, retain_graph=True)[0] for one in found]
+        mean, sd, mean_slope, sd_slope = map(_numbers, [*found, *slopes])
+        return mean, sd, mean_slope, sd_slope
+
+    def sample(self, U: Array, count: int, rng: np.random.Generator) -> Array:
+        """`count` functions (count, m) drawn from the belief, each at all rows of U."""
+        if len(U) == 0:
+            return np.empty((count, 0))
+        posterior = self._posterior(U)
+        K = _numbers(posterior.covariance_matrix).copy()
+        K.flat[:: len(U) + 1] += VARIANCE_FLOOR * K.diagonal().max()
+        L = np.tril(cholesky(K))
+        return np.asarray(_numbers(posterior.mean[:, 0]) + rng.standard_normal((count, len(U))) @ L.T)
 
     def difference(self, A: Array, B: Array) -> Array:
-        """The expected squared difference (m,) between f at each row of A and at the same row of B."""
+        """The squared difference (m,) that the prior expects between each row of A and of B."""
         with torch.no_grad():
-            ends = [self.model.transform_inputs(self._inputs(U)) for U in (A, B)]
+            ends = [self.latent.transform_inputs(self._inputs(self.cube.tensor(U))) for U in (A, B)]
             pairs = torch.stack(ends, dim=1)  # (m, 2, d)
-            mean, K = self.model.mean_module(pairs), self.model.covar_module(pairs).to_dense()
+            mean, K = self.latent.mean_module(pairs), self.latent.covar_module(pairs).to_dense()
             squares = (mean[:, 0] - mean[:, 1]) ** 2
             return _numbers(squares + K[:, 0, 0] + K[:, 1, 1] - 2.0 * K[:, 0, 1])
 
-    def _inputs(self, U: Array) -> Tensor:
-        return self.cube.outside(U).to(self.model.train_targets)
+    def condition(self, extra: Data) -> _Belief:
+        """The belief after also seeing `extra`: that of a model with these points added to its data."""
+        return replace(self, model=_with_points(deepcopy(self.model).train(), self.cube, extra))
+
+    def _posterior(self, U: Array) -> Any:
+        with torch.no_grad():
+            return self.latent.posterior(self._inputs(self.cube.tensor(U)))
+
+    def _inputs(self, U: Tensor) -> Tensor:
+        return self.cube.outside(U).to(self.latent.train_targets)
 
 
 @dataclass(frozen=True, eq=False)
 class _Unit:
-    """The unit of a model: its targets as a function of your values."""
+    """The units of a model: turns your values into its targets."""
 
     transform: Any
     targets: Tensor
@@ -149,7 +196,7 @@ class _Unit:
 
 
 class _Noises(FixedNoiseGaussianLikelihood):
-    """A noise for each point seen; a point to come has the mean noise of the first, real ones."""
+    """A noise for each point seen; a new point gets the mean noise of the real ones, which come first."""
 
     def __init__(self, noise: Tensor, real: int):
         super().__init__(noise)
@@ -160,50 +207,49 @@ class _Noises(FixedNoiseGaussianLikelihood):
         return self.noise_covar.noise[..., : self.real]
 
 
-def _known(model: Any, cube: _Cube, pending: Array, failed: Array, seed: int) -> Known:
-    """What the policy sees: the observations inside of the bounds."""
+def _known(belief: _Belief, pending: Tensor | None, failed: Tensor | None, seed: int) -> Known:
+    """What the policy sees: the observations inside the bounds."""
+    model, cube = belief.model, belief.cube
     X, y, noise = cube.inside(model.train_inputs[0]), _numbers(model.train_targets), _numbers(_noises(model))
     rows = _lie_inside(X)
     if not rows.any():
         raise RecipeError(f"wanted bounds with observations inside, got {cube.lower} and {cube.upper}")
-    data = Data(np.clip(X[rows], 0.0, 1.0), y[rows], noise[rows] - noise.min())
-    latent = deepcopy(model).eval()
-    if len(latent.transform_inputs(model.train_inputs[0][:1])) != 1:
+    if len(belief.latent.transform_inputs(model.train_inputs[0][:1])) != 1:
         raise RecipeError("wanted an input transform that makes one point of one, got one that makes several")
-    unit = _Unit(getattr(latent, "outcome_transform", None), latent.train_targets)
-    if unit.transform is not None:
-        del latent.outcome_transform  # so that it speaks in its own unit
+    data = Data(np.clip(X[rows], 0.0, 1.0), y[rows], noise[rows] - noise.min())
+    transform = getattr(model, "outcome_transform", None)
     return Known(
         space=cube.space,
-        scale=cast(Scale, unit),
+        scale=_Unit(None if transform is None else deepcopy(transform).eval(), model.train_targets),
         data=data,
-        posterior=cast(Posterior, _Belief(latent, cube, data, float(noise.min()))),
-        pending=pending,
-        failed=failed,
+        posterior=belief,
+        pending=cube.points("pending", pending),
+        failed=cube.points("failed", failed),
         t=len(data),
-        rng=np.random.default_rng(seed),
+        key=(checked_seed(seed),),
     )
 
 
 def _with_points(model: Any, cube: _Cube, points: Data) -> Any:
-    """The model, which may be changed, with the points beside its own data."""
+    """The same model, changed in place, with the points added to its data."""
     X, y, noise = model.train_inputs[0], model.train_targets, _noises(model)
     model.set_train_data(
-        torch.cat([X, cube.outside(points.X).to(X)]),
+        torch.cat([X, cube.outside(cube.tensor(points.X)).to(X)]),
         torch.cat([y, y.new_tensor(points.y)]),
         strict=False,
     )
     if points.noise.any() or not isinstance(model.likelihood, GaussianLikelihood):
         own = noise.min() + noise.new_tensor(points.noise)
         least = float(noise.min())
-        with min_fixed_noise(least, least, least):  # which GPyTorch would raise without need
-            model.likelihood = _Noises(torch.cat([noise, own]), real=len(noise))
+        real = getattr(model.likelihood, "real", len(noise))
+        with min_fixed_noise(least, least, least):  # else GPyTorch lifts small noises to its floor
+            model.likelihood = _Noises(torch.cat([noise, own]), real)
     model.has_pseudo_points = True
     return model.eval()
 
 
 def _noises(model: Any) -> Tensor:
-    """The noise variance (n,) of each observation, in the unit of the model."""
+    """The noise variance (n,) of each observation, in the units of the model."""
     likelihood = model.likelihood
     if isinstance(likelihood, GaussianLikelihood):
         return likelihood.noise.detach().expand(len(model.train_targets))
@@ -227,7 +273,7 @@ def _check(model: Any) -> None:
 
 
 def _cube(bounds: Tensor, X: Tensor) -> _Cube:
-    """The cube of these bounds, in double, if they fit the inputs X."""
+    """The cube of these bounds in double precision, which must fit the inputs X."""
     corners = torch.as_tensor(bounds).to(X.device, torch.double)
     if (
         corners.shape != (2, X.shape[1])

@@ -1,4 +1,4 @@
-"""Foreign parameters: what other tools search over, as parameters of bopp, and the way between the two."""
+"""Foreign parameters: what other tools search over, as parameters of bopp, and how values translate."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from bopp.errors import SpaceError
-from bopp.parameter import Choice, Float, Int, Parameter
+from bopp.parameter import Choice, Float, Int, Parameter, is_plain
 from bopp.space import Params, Space
-from bopp.written import is_plain
 
-OFF = Fraction(1, 10**6)  # of a step: what is farther from a step than this is none
-ROUNDING = 1e-12  # of the number of steps: what is lost where a step is no round number in binary
+OFF = Fraction(1, 10**6)  # in steps: a value further than this from a step is not on it
+ROUNDING = 1e-12  # relative to the number of steps: the error of steps that are not exact in binary
 
 
 def unchanged(value: Any) -> Any:
@@ -28,7 +27,7 @@ def unchanged(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A parameter, and how its values become theirs and theirs become its."""
+    """A parameter, and how its values translate to those of the other tool and back."""
 
     parameter: Parameter
     theirs: Callable[[Any], Any] = unchanged
@@ -36,7 +35,7 @@ class Foreign:
 
 
 class Translation:
-    """A space, and how its params become theirs and theirs become its."""
+    """A space, and how its params translate to those of the other tool and back."""
 
     def __init__(self, parameters: Mapping[str, Foreign]):
         self.parameters = dict(parameters)
@@ -66,7 +65,7 @@ def whole(low: int, high: int, log: bool = False) -> Foreign:
 
 
 def stepped(low: Any, high: Any, step: Any, origin: Any, log: bool = False) -> Foreign:
-    """Those of origin, origin + step, origin + 2 step and so on that lie between low and high."""
+    """A number from low to high that is a whole number of steps from the origin."""
     if not step > 0:
         raise SpaceError(f"wanted a step above 0, got {step}")
     first, last = -_whole_steps(origin - low, step), _whole_steps(high - origin, step)
@@ -86,7 +85,7 @@ def stepped(low: Any, high: Any, step: Any, origin: Any, log: bool = False) -> F
 
 
 def options(values: Sequence[Any]) -> Foreign:
-    """One of the values; numbers in order are taken as ordered, and what is no plain value by its place."""
+    """One of the values, ordered if they are sorted numbers; by index if some are not plain or repeat."""
     values = list(values)
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     ordered = _in_order(plain)
@@ -111,9 +110,9 @@ def _place(values: Sequence[Any], value: Any) -> int:
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether two options are the same: of one type, and equal in all that they hold; NaN is like NaN."""
-    if type(a) is not type(b):
-        return False
+    """Whether two options are the same: of one type, and equal in all that they hold; NaN equals NaN."""
+    if a is b or type(a) is not type(b):
+        return a is b
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, dict):
@@ -122,12 +121,12 @@ def alike(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and alike(a.tolist(), b.tolist())
     try:
         return bool(a == b or (a != a and b != b))
-    except (TypeError, ValueError):  # tables, and others whose equality is no yes or no
+    except (TypeError, ValueError):  # data frames, and others whose == gives no single bool
         return False
 
 
 def _whole_steps(width: Any, step: Any) -> int:
-    """How often the step fits into the width."""
+    """How many times the step fits into the width."""
     ratio = _ratio(width, step)
     exact = isinstance(width, Integral) and isinstance(step, Integral)
     return math.floor(ratio if exact else ratio + Fraction(ROUNDING) * max(Fraction(1), abs(ratio)))

@@ -1,26 +1,31 @@
-"""Optuna: a sampler with which a study of Optuna asks bopp where to evaluate next.
+"""Optuna: a sampler that lets an Optuna study ask bopp where to evaluate next.
 
     study = optuna.create_study(sampler=BoppSampler(seed=0))
 
-The sampler remembers nothing: a suggestion follows from the trials of the study, the seed and the number of
-the trial, whichever process or thread asks.
+A suggestion depends only on the trials of the study, the seed and the number of the trial, not on the process
+or thread that asks. What was computed from finished trials, which never change, is cached only to save time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import ref
 from zlib import crc32
 
 import numpy as np
 
+from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
-from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
-from bopp.errors import RecipeError, SpaceError, StudyError
-from bopp.space import Params, Space
+from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
+from bopp.data import Array
+from bopp.errors import SpaceError, StudyError
+from bopp.problem import Problem
 from bopp.suggest import Recipe, suggest
-from bopp.trial import Direction, Trial, history_of
+from bopp.trial import Trial
 
 with extra("optuna"):
     from optuna.distributions import (
@@ -34,7 +39,10 @@ with extra("optuna"):
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 
-TRIES = 3  # to find params that no other trial has; where the space is used up, there are none
+TRIES = 3  # at params that no other trial has; in a space that is used up, there are none
+REMEMBERED = 8  # searches and looks, with what was made of finished trials
+
+T = TypeVar("T")
 
 
 class BoppSampler(BaseSampler):
@@ -43,62 +51,175 @@ class BoppSampler(BaseSampler):
     Parameters that not every complete trial has are drawn at random.
 
     Args:
-        seed: the same seed and the same values give the same suggestions; None is another each time.
+        seed: the same seed and the same values give the same suggestions; None picks a random one.
         recipe: how to suggest; None is `Recipe.default()`.
     """
 
     def __init__(self, seed: int | None = 0, recipe: Recipe | None = None):
-        if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-            raise RecipeError(f"seed must be an integer >= 0 or None, got {seed!r}")
-        if recipe is not None and not isinstance(recipe, Recipe):
-            raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
-        self.recipe = Recipe.default() if recipe is None else recipe
+        self.seed = checked_seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
+        self.recipe = checked_recipe(recipe)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The parameters that every complete trial has, or every pruned one where none is complete."""
-        trials = study.get_trials(deepcopy=False)
-        space = intersection_search_space(trials) or intersection_search_space(trials, include_pruned=True)
+        """The parameters that every complete trial has, or every pruned one if none is complete."""
+        ended = _latest_of_each_kind(study)
+        space = intersection_search_space(ended) or intersection_search_space(ended, include_pruned=True)
         return {name: distribution for name, distribution in space.items() if not distribution.single()}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The suggestion of bopp."""
+        """What bopp suggests."""
         _check_objective(study)
         others = _others(study, trial)
-        _check_constraints(others)
+        _check_constraints(study, others)
         if not search_space:
             return {}
-        translation = Translation({name: _foreign(name, one) for name, one in search_space.items()})
-        direction: Direction = "maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize"
+        search = _Search.of(study, search_space)
         for _ in range(TRIES):
-            trials = _translated(others, search_space, translation)
+            points = search.points(others)
             for number in [*_racing(others, trial.number, search_space), trial.number]:
-                params = self._suggested(translation.space, trials, direction, number)
-                trials.append(Trial(number, params))
+                points.append(self._suggested(search, points, number))
+            params = points[-1].trial.params
             others = _others(study, trial)
-            if not any(params == other.params for other in _translated(others, search_space, translation)):
-                break  # else another trial came to the same params meanwhile
-        return translation.theirs(params)
+            if not any(params == other.trial.params for other in search.points(others)):
+                break  # otherwise another trial has just got the same params
+        return search.translation.theirs(params)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A value at random, for a parameter that not every complete trial has."""
+        """A random value, for a parameter that not every complete trial has."""
         _check_objective(study)
         translation = Translation({param_name: _foreign(param_name, param_distribution)})
         space = translation.space
         name = crc32(param_name.encode(errors="surrogatepass"))
         u = np.random.default_rng([self.seed, trial.number, name]).random(space.dimension)
         if space.dimension == 1 and 1 < space.size < math.inf:
-            u = np.clip((u * space.size - 0.5) / (space.size - 1), 0.0, 1.0)  # as much room for the ends
+            u = np.clip((u * space.size - 0.5) / (space.size - 1), 0.0, 1.0)  # so that the ends are as likely
         return translation.theirs(space.decode(u))[param_name]
 
-    def _suggested(self, space: Space, trials: Sequence[Trial], direction: Direction, number: int) -> Params:
-        X = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
-        history = history_of(trials, X, direction)
-        return space.decode(suggest(space, self.recipe, history, (self.seed, number)))
+    def _suggested(self, search: _Search, points: Sequence[_Point], number: int) -> _Point:
+        space = search.problem.space
+        X = np.array([point.u for point in points]).reshape(-1, space.dimension)
+        history = search.problem.history([point.trial for point in points], X)
+        params = space.decode(suggest(space, self.recipe, history, (self.seed, number)))
+        return _Point(Trial(number, params), space.encode(params))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A trial of bopp, and its point in the unit cube."""
+
+    trial: Trial
+    u: Array
+
+
+class _Once(Generic[T]):
+    """Makes something of a trial, and keeps what it made of finished trials, which never change.
+
+    A trial is found by its number but must be the very same object: another study may have the same numbers.
+    Threads need no lock: if two make the same thing, either may be kept.
+    """
+
+    def __init__(self, make: Callable[[FrozenTrial], T]):
+        self.make = make
+        self.made: dict[int, tuple[ref[FrozenTrial], T]] = {}
+
+    def __call__(self, trial: FrozenTrial) -> T:
+        kept = self.made.get(trial.number)
+        if kept is not None and kept[0]() is trial:
+            return kept[1]
+        finished = trial.state.is_finished()
+        made = self.make(trial)
+        if finished:
+            self.made[trial.number] = ref(trial), made
+        return made
+
+
+class _Search:
+    """An Optuna search space as a problem of bopp, and the trials of a study as its points."""
+
+    def __init__(self, search_space: Mapping[str, BaseDistribution], direction: StudyDirection):
+        self.search_space = dict(search_space)
+        self.translation = Translation({name: _foreign(name, one) for name, one in search_space.items()})
+        self.problem = Problem.of(
+            self.translation.space, "maximize" if direction is StudyDirection.MAXIMIZE else "minimize"
+        )
+        self.point = _Once(self._made)
+
+    @staticmethod
+    def of(study: Study, search_space: Mapping[str, BaseDistribution]) -> _Search:
+        """The search of this study, reused if it was made before."""
+        key = [study.study_name, study.direction, [*_described(search_space).items()]]  # order counts
+        return _remember(key, partial(_Search, search_space, study.direction))
+
+    def points(self, trials: Sequence[FrozenTrial]) -> list[_Point]:
+        """The trials, except those that wait to run or have other parameters."""
+        return [point for point in map(self.point, trials) if point is not None]
+
+    def _made(self, trial: FrozenTrial) -> _Point | None:
+        ours = all(trial.distributions.get(name) == one for name, one in self.search_space.items())
+        if not ours or trial.state is TrialState.WAITING:
+            return None
+        try:
+            params = self.translation.ours({name: trial.params[name] for name in self.search_space})
+        except SpaceError:  # a value outside its range that was forced on the trial
+            return None
+        u = self.problem.space.encode(params)
+        if trial.state is TrialState.RUNNING:
+            return _Point(Trial(trial.number, params), u)
+        if trial.state is TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
+            return _Point(Trial(trial.number, params, "done", {self.problem.objective: trial.value}), u)
+        return _Point(Trial(trial.number, params, "failed"), u)
+
+
+_remembered: tuple[tuple[Any, Any], ...] = ()  # never changed in place: safe for threads and forks
+
+
+def _remember(key: Any, make: Callable[[], T]) -> T:
+    """What was recently made for the same key, or is made now."""
+    global _remembered
+    latest = _remembered
+    found = next((one for one in latest if alike(one[0], key)), None) or (key, make())
+    if not latest or latest[0] is not found:
+        _remembered = (found, *(one for one in latest if one is not found))[:REMEMBERED]
+    made: T = found[1]
+    return made
+
+
+class _Look(NamedTuple):
+    """What is checked in a trial before its params: its distributions and its constraints."""
+
+    kind: dict[str, Any]
+    constraints: dict[str, float]
+
+
+def _looks(study: Study) -> _Once[_Look]:
+    """Gives the look of each trial of a study; equal distributions share one `kind` object."""
+    known: list[dict[str, Any]] = []
+
+    def look(trial: FrozenTrial) -> _Look:
+        kind = _described(trial.distributions)
+        same = next((one for one in known if alike(one, kind)), None)
+        if same is None:
+            known.append(kind)
+        return _Look(kind if same is None else same, trial.constraints)
+
+    return _remember([study.study_name], lambda: _Once(look))
+
+
+def _described(distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Distributions in a form for `alike`, which tells the choices 1, 1.0 and True apart; Optuna does not."""
+    return {name: (type(one), vars(one)) for name, one in distributions.items()}
+
+
+def _latest_of_each_kind(study: Study) -> list[FrozenTrial]:
+    """The latest complete and the latest pruned trial for each set of distributions, in order."""
+    look, latest = _looks(study), dict[Any, FrozenTrial]()
+    for trial in reversed(study.get_trials(deepcopy=False)):
+        if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
+            latest.setdefault((trial.state, id(look(trial).kind)), trial)
+    return [*reversed(latest.values())]
 
 
 def _check_objective(study: Study) -> None:
@@ -106,11 +227,12 @@ def _check_objective(study: Study) -> None:
         raise StudyError(f"BoppSampler wants a study of one objective, got {len(study.directions)}")
 
 
-def _check_constraints(trials: Sequence[FrozenTrial]) -> None:
+def _check_constraints(study: Study, trials: Sequence[FrozenTrial]) -> None:
+    look = _looks(study)
     for trial in trials:
-        if trial.constraints:
+        if constraints := look(trial).constraints:
             raise StudyError(
-                f"BoppSampler does not take constraints yet: trial {trial.number} has {trial.constraints}"
+                f"BoppSampler does not take constraints yet: trial {trial.number} has {constraints}"
             )
 
 
@@ -135,37 +257,21 @@ def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
 
 
-def _translated(
-    trials: Sequence[FrozenTrial], search_space: dict[str, BaseDistribution], translation: Translation
-) -> list[Trial]:
-    """The trials as bopp has them, but for those that wait to run or have other parameters."""
-    translated = []
-    for trial in trials:
-        ours = all(trial.distributions.get(name) == one for name, one in search_space.items())
-        if not ours or trial.state is TrialState.WAITING:
-            continue
-        try:
-            params = translation.ours({name: trial.params[name] for name in search_space})
-        except SpaceError:  # a value from outside of its range, forced upon the trial
-            continue
-        if trial.state is TrialState.RUNNING:
-            translated.append(Trial(trial.number, params))
-        elif trial.state is TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
-            translated.append(Trial(trial.number, params, "done", trial.value))
-        else:
-            translated.append(Trial(trial.number, params, "failed"))
-    return translated
-
-
 def _racing(
     trials: Sequence[FrozenTrial], number: int, search_space: dict[str, BaseDistribution]
 ) -> list[int]:
-    """Trials before this one that are about to have params; what these will be, the same seed can tell.
+    """Earlier trials that are about to get params, which can be predicted from the same seed.
 
-    One that began before a trial that has ended already does not count: it may have died.
+    A trial that began before one that has already ended does not count: it may have died.
     """
-    ended = max((trial.number for trial in trials if trial.state.is_finished()), default=-1)
-    running = (
-        trial for trial in trials if trial.state is TrialState.RUNNING and ended < trial.number < number
+    running = sorted(
+        trial.number
+        for trial in trials
+        if trial.state is TrialState.RUNNING
+        and trial.number < number
+        and not search_space.keys() <= trial.params.keys()
     )
-    return sorted(trial.number for trial in running if not search_space.keys() <= trial.params.keys())
+    if not running:
+        return []
+    ended = max((trial.number for trial in trials if trial.state.is_finished()), default=-1)
+    return [one for one in running if one > ended]

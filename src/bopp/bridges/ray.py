@@ -1,4 +1,4 @@
-"""Ray Tune: a search algorithm with which Ray asks bopp where to evaluate next.
+"""Ray Tune: a search algorithm that lets Ray ask bopp where to evaluate next.
 
     tuning = tune.TuneConfig(metric="loss", mode="min", search_alg=BoppSearch(seed=0))
     tuner = tune.Tuner(train, param_space=space, tune_config=tuning)
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import reduce
+from numbers import Real
 from operator import getitem
 from os import PathLike
 from pathlib import Path
@@ -20,27 +21,29 @@ from typing import Any
 
 import numpy as np
 
+from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.errors import BoppError, SpaceError, StudyError, TellError
+from bopp.errors import SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
 from bopp.optimizer import Optimizer
-from bopp.parameter import Parameter
+from bopp.parameter import Parameter, is_plain
+from bopp.plain import other_part, read_space, write_recipe, write_space
+from bopp.problem import Direction
 from bopp.result import Result
 from bopp.space import Params, Space
-from bopp.study.recipes import written_recipe
 from bopp.suggest import Recipe
-from bopp.trial import Direction, Trial
-from bopp.written import UNREADABLE, is_plain, read_space, written_space
+from bopp.trial import Trial
 
 with extra("ray"):
-    from ray.tune.result import DEFAULT_METRIC
+    from ray.tune.result import AUTO_RESULT_KEYS, DEBUG_METRICS, DEFAULT_METRIC
     from ray.tune.search import Searcher
     from ray.tune.search.sample import Categorical, Float, Integer, LogUniform, Quantized, Uniform
     from ray.tune.search.variant_generator import assign_value, parse_spec_vars
 
 DIRECTIONS: dict[str, Direction] = {"min": "minimize", "max": "maximize"}
-FORMAT = 1
+FORMAT = 2  # 1 held a result of format 1
+BOOKKEEPING = {*AUTO_RESULT_KEYS, *DEBUG_METRICS, DEFAULT_METRIC}  # what Ray adds to a report
 FUNCTIONS: dict[str, Callable[..., Foreign]] = {
     "real": real,
     "whole": whole,
@@ -58,9 +61,9 @@ class BoppSearch(Searcher):
 
     Args:
         space: a dict of name to a domain of Ray Tune, or to a Float, Int or Choice, nested if you like; None
-            where the `param_space` of the tuner is it.
-        metric: the name of the result to optimise; None where the tuner has both space and metric.
-        mode: "min" or "max"; None where the tuner has both space and mode.
+            if it is the `param_space` of the tuner.
+        metric: the name of the result to optimise; None if the tuner has both space and metric.
+        mode: "min" or "max"; None if the tuner has both space and mode.
         points_to_evaluate: configs to try first.
         seed: the same seed and the same results give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
@@ -82,8 +85,8 @@ class BoppSearch(Searcher):
         self._metric: str | None = metric
         self._mode: str | None = mode
         self._points = list(points_to_evaluate or ())
-        self._seed = seed
-        self._recipe = recipe
+        self._seed = checked_seed(seed)
+        self._recipe = checked_recipe(recipe)
         self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}
@@ -94,7 +97,7 @@ class BoppSearch(Searcher):
     def set_search_properties(
         self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
     ) -> bool:
-        """Take from the tuner what was not given before; False where the space was."""
+        """Take from the tuner what was not given here; False if both gave a space."""
         metric, mode = self._metric or metric, self._mode or mode
         _check_single(metric, mode)
         given = _Layout.of(config) if _domains(config) else None
@@ -116,7 +119,10 @@ class BoppSearch(Searcher):
     def on_trial_complete(
         self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False
     ) -> None:
-        """Take the last result of a trial; without a number under the metric it is a failed one."""
+        """Record the last result of a trial; without a number under the metric, the trial is a failed one.
+
+        The other numbers of the result are kept as measurements.
+        """
         _, optimizer = self._begun()
         trial = optimizer.trials[self._numbers[trial_id]] if trial_id in self._numbers else None
         if trial is None or trial.state != "asked":
@@ -126,7 +132,7 @@ class BoppSearch(Searcher):
         try:
             if error or value is None:
                 raise TellError("the trial ended in an error" if error else f"no result under {name!r}")
-            optimizer.tell(trial, value)
+            optimizer.tell(trial, {**_measurements(result or {}, name), "value": value})
         except TellError as reason:
             optimizer.fail(trial, str(reason))
 
@@ -138,12 +144,12 @@ class BoppSearch(Searcher):
         pruned: bool = False,
         intermediate_values: Sequence[float] | None = None,
     ) -> None:
-        """Take a result from elsewhere; one that failed, or has no value, is a failed trial."""
+        """Record a result from elsewhere; one that failed, or has no value, is a failed trial."""
         layout, optimizer = self._begun()
         optimizer.observe(layout.params(parameters), None if error else value)
 
     def save(self, checkpoint_path: str | PathLike[str]) -> None:
-        """Write all that is known to a file, as JSON."""
+        """Write everything known so far to a file, as JSON."""
         layout, optimizer = self._begun()
         state = {
             "format": FORMAT,
@@ -155,29 +161,23 @@ class BoppSearch(Searcher):
         write_whole(Path(checkpoint_path), json.dumps(state).encode())
 
     def restore(self, checkpoint_path: str | PathLike[str]) -> None:
-        """Go on from a file that `save` wrote; what was set here has to be as it was there."""
-        try:
+        """Go on from a file that `save` wrote; settings given here must be the same as there."""
+        with reading(f"{checkpoint_path} is no state of a BoppSearch", StudyError):
             state = json.loads(Path(checkpoint_path).read_bytes())
-            if state["format"] != FORMAT:
-                raise StudyError(f"wanted a state of format {FORMAT}, got {state['format']!r}")
+            if state["format"] not in (1, FORMAT):
+                raise StudyError(f"wanted a state of format {FORMAT} or before, got {state['format']!r}")
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
-            for name, here in self._setting(layout, metric, mode).items():
-                if not alike(state[name], here):
-                    raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
+            self._check_setting(state, self._setting(layout, metric, mode))
             trials = Result.from_json(state["result"]).trials
             numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
-            optimizer = self._optimizer_of(layout, mode, trials)
-        except UNREADABLE as error:
-            if isinstance(error, BoppError):
-                raise
-            raise StudyError(f"{checkpoint_path} is no state of a BoppSearch: {error!r}") from error
+        optimizer = self._optimizer_of(layout, mode, trials)
         self._restored = self._restored or self._layout is None
         self._layout, self._metric, self._mode = layout, metric, mode
         self._optimizer, self._numbers = optimizer, numbers
 
     def _optimizer_of(self, layout: _Layout, mode: str | None, trials: Sequence[Trial] = ()) -> Optimizer:
-        """An optimizer with these trials; the points to evaluate that are among them were handed out."""
+        """An optimizer with these trials; points to evaluate that are among them are not handed out again."""
         if mode not in DIRECTIONS:
             raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
         optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, self._recipe, trials)
@@ -197,15 +197,24 @@ class BoppSearch(Searcher):
         return {
             "metric": metric,
             "mode": mode,
-            "seed": int(self._seed),
-            "recipe": written_recipe(self._recipe or Recipe.default()),
+            "seed": self._seed,
+            "recipe": write_recipe(self._recipe),
             "points": _jsonable(self._points),
             "space": layout.written,
         }
 
+    def _check_setting(self, state: Mapping[str, Any], setting: Mapping[str, Any]) -> None:
+        """Refuse a state that was saved with other settings; recipes are compared as values."""
+        for name, here in setting.items():
+            if name != "recipe" and not alike(state[name], here):
+                raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
+        if part := other_part(state["recipe"], self._recipe):
+            there, here = (one["recipe"].get(part) for one in (state, setting))
+            raise StudyError(f"the state was saved with recipe {part} {there!r}, here it is {here!r}")
+
 
 class _Layout:
-    """The way between a config of Ray, nested as it is, and params."""
+    """Translates between a config of Ray, which may be nested, and params."""
 
     def __init__(self, template: dict[str, Any], calls: Mapping[Keys, Call]):
         self._template = template
@@ -222,14 +231,14 @@ class _Layout:
 
     @staticmethod
     def of(config: Mapping[str, Any]) -> _Layout:
-        """The layout of a config with domains, in their places."""
+        """The layout of a config with domains in it."""
         return _Layout(
             dict(config), {keys: _call(_name(keys), domain) for keys, domain in _domains(config).items()}
         )
 
     @staticmethod
     def read(written: Mapping[str, Any], constants: Mapping[str, Any]) -> _Layout:
-        """The layout that was written, if all of it was, with the constants of its config."""
+        """The layout that was written, with the constants of its config; refused unless all of it was."""
         rows, template = written["rows"], dict(constants)
         if not written["complete"] or not all(type(key) is str for keys, _, _ in rows for key in keys):
             raise StudyError("the state cannot hold such a space: give it again, here or as param_space")
@@ -256,16 +265,16 @@ def _name(keys: Keys) -> str:
 
 
 def _domains(config: Mapping[str, Any]) -> dict[Keys, Any]:
-    """The domains of a config, by the keys that lead there; parameters of bopp are constants to Ray."""
+    """The domains of a config by the keys that lead there; Ray takes parameters of bopp for constants."""
     constants, domains, grids = parse_spec_vars(dict(config))
     ours = [(keys, value) for keys, value in constants if isinstance(value, Parameter)]
     return dict([*ours, *domains, *grids])
 
 
 def _call(name: str, domain: Any) -> Call:
-    """Which function, with which arguments, makes a parameter of the domain; JSON, if its options are."""
+    """The function and arguments that make a parameter of the domain; JSON, if its options are."""
     if isinstance(domain, Parameter):
-        return "parameter", [written_space(Space({name: domain}))[name]]
+        return "parameter", [write_space(Space({name: domain}))[name]]
     sampler = domain.get_sampler()
     step = sampler.q if isinstance(sampler, Quantized) else None
     sampler = sampler.get_sampler() if isinstance(sampler, Quantized) else sampler
@@ -295,13 +304,26 @@ def _made(name: str, function: str, arguments: Sequence[Any]) -> Foreign:
         raise SpaceError(f"{name!r}: {error}") from None
 
 
+def _measurements(result: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The numbers of a result other than the metric and those that Ray adds itself."""
+    return {
+        name: value
+        for name, value in result.items()
+        if isinstance(name, str)
+        and isinstance(value, Real)
+        and not isinstance(value, bool)
+        and name != metric
+        and name.partition("/")[0] not in BOOKKEEPING
+    }
+
+
 def _check_single(metric: Any, mode: Any) -> None:
     if not isinstance(metric, str | None) or not isinstance(mode, str | None):
         raise StudyError(f"BoppSearch wants one metric and one mode, got {metric!r} and {mode!r}")
 
 
 def _jsonable(value: Any) -> Any:
-    """The value as JSON has it; what JSON lacks has become a text, the same in every process."""
+    """The value for JSON; what JSON cannot hold becomes a text, the same in every process."""
     if isinstance(value, list):
         return [_jsonable(part) for part in value]
     if isinstance(value, dict) and all(type(key) is str for key in value):
@@ -312,6 +334,6 @@ def _jsonable(value: Any) -> Any:
 
 
 def _constants(config: Mapping[Any, Any]) -> dict[str, Any]:
-    """What is in a config beside its domains, as far as JSON can hold it."""
+    """What a config holds besides its domains, as far as JSON can hold it."""
     parts = {key: _constants(part) if isinstance(part, dict) else part for key, part in config.items()}
     return {key: part for key, part in parts.items() if type(key) is str and alike(_jsonable(part), part)}

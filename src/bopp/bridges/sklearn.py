@@ -1,4 +1,4 @@
-"""scikit-learn: a search over hyper-parameters with cross-validation, in the place of RandomizedSearchCV.
+"""scikit-learn: a search over hyper-parameters with cross-validation, in place of RandomizedSearchCV.
 
 search = BoppSearchCV(SVC(), {"C": loguniform(1e-3, 1e3)}, n_iter=30, random_state=0).fit(X, y)
 """
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bopp.arguments import checked_count
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, options, real, whole
 from bopp.errors import RecipeError, SpaceError
@@ -32,14 +33,16 @@ Evaluate = Callable[..., Mapping[str, Any]]
 class BoppSearchCV(BaseSearchCV):
     """Searches the hyper-parameters of an estimator with bopp; all else is as in RandomizedSearchCV.
 
-    Candidates are evaluated one after the other, or several at once where `n_jobs` exceeds the splits of one.
-    After `fit`, `result_` is the bopp.Result, with its pictures. A candidate that fails on every split is a
-    failed trial there; if all that were evaluated with it failed too, `cv_results_` lacks it.
+    After the initial design, candidates are evaluated one after the other, or several at once if `n_jobs`
+    exceeds the number of splits. After `fit`, `result_` is the bopp.Result, with its pictures; the
+    `measurements` of its trials are the other scores and `fit_seconds`, averaged over the splits. A candidate
+    that fails on every split is a failed trial there; if all that were evaluated with it failed too, it is
+    missing from `cv_results_`.
 
     Args:
         param_distributions: a dict of name to uniform, loguniform or randint of scipy.stats, to a list of
             values, or to a Float, Int or Choice.
-        n_iter: how many candidates; fewer where there are no more.
+        n_iter: how many candidates; fewer if the space has fewer.
         recipe: how to suggest; None is `Recipe.default()`.
     """
 
@@ -85,31 +88,30 @@ class BoppSearchCV(BaseSearchCV):
         self.recipe = recipe
 
     def _run_search(self, evaluate_candidates: Evaluate) -> None:
-        """Ask, evaluate, tell; first the initial design, whose points need no values of each other."""
-        if self.n_iter < 1:
-            raise RecipeError(f"n_iter must be an integer >= 1, got {self.n_iter!r}")
+        """Ask, evaluate, tell; first the initial design, whose points do not depend on values."""
+        n_iter = checked_count("n_iter", self.n_iter)
         translation = Translation({name: _foreign(name, d) for name, d in self.param_distributions.items()})
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         optimizer = Optimizer(translation.space, "maximize", seed, self.recipe)
-        wanted = min(self.n_iter, translation.space.size)
+        wanted = min(n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
-        splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # others split alike each time
+        splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # others always split alike
         worked = False
         while (left := wanted - len(optimizer.trials)) > 0:
             trials = optimizer.ask(int(min(at_once, left)))
             candidates = [translation.theirs(trial.params) for trial in trials]
             results, failure = self._evaluated(evaluate_candidates, candidates, splitter)
-            scores = [self.error_score] * len(trials)
+            answers = [{"value": self.error_score}] * len(trials)
             if results is not None:
                 mean, worked = self._mean_score(results), True
-                scores = results[mean][-len(trials) :]  # results pile up
+                answers = _answers(results, mean)[-len(trials) :]  # results accumulate
                 splits = sum(f"split{number}_{mean[5:]}" in results for number in range(len(results)))
                 at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
-            for trial, score in zip(trials, scores, strict=True):
-                if failure and not math.isfinite(score):
+            for trial, answer in zip(trials, answers, strict=True):
+                if failure and not math.isfinite(answer["value"]):
                     optimizer.fail(trial, str(failure))
                 else:
-                    optimizer.tell(trial, score)
+                    optimizer.tell(trial, answer)
         self.result_ = optimizer.result
         if failure and not worked:
             raise failure
@@ -117,7 +119,7 @@ class BoppSearchCV(BaseSearchCV):
     def _evaluated(
         self, evaluate_candidates: Evaluate, candidates: list[dict[str, Any]], splitter: _Once | None
     ) -> tuple[Mapping[str, Any] | None, ValueError | None]:
-        """The results of all candidates so far; or, where each fit of these failed, the error that says so.
+        """The results of all candidates so far; or, if every fit of these failed, the error that says so.
 
         scikit-learn would end the search with that error.
         """
@@ -130,13 +132,21 @@ class BoppSearchCV(BaseSearchCV):
             return None, error
 
     def _mean_score(self, results: Mapping[str, Any]) -> str:
-        """Where in the results the score is that is searched by: mean_test_, and its name."""
+        """The key in the results of the score to search by: mean_test_, and its name."""
         means = [key for key in results if key.startswith("mean_test_")]
         if len(means) > 1 and f"mean_test_{self.refit}" not in means:
             raise RecipeError(
                 f"with several scores, refit must name the one to search by, got {self.refit!r}"
             )
         return means[0] if len(means) == 1 else f"mean_test_{self.refit}"
+
+
+def _answers(results: Mapping[str, Any], mean: str) -> list[dict[str, Any]]:
+    """For each candidate the score that is searched by, and what else was measured."""
+    others = [key for key in results if key.startswith("mean_test_") and key != mean]
+    columns = {key.removeprefix("mean_test_"): results[key] for key in others}
+    columns |= {"fit_seconds": results["mean_fit_time"], "value": results[mean]}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 class _Once:

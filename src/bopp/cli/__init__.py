@@ -2,11 +2,11 @@
 
 Exit codes
     0    done
-    1    an error that nobody foresaw; --debug shows where
-    2    a wrong request: of a command, a study file, a value
+    1    an unexpected error; --debug shows where
+    2    a wrong request: in the command, a study file or a value
     3    a database or a file cannot be reached, read or written
-    4    no trial has finished, so there is no best one
-    130  stopped by Ctrl-C or a request to end; what was told is kept
+    4    there is no best trial: none has finished, or none meets the constraints
+    130  stopped by Ctrl-C or a request to terminate; what was told is kept
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import bopp
-from bopp.cli import by_hand, looking, running
+from bopp.cli import ask_tell, running, show
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say
 from bopp.errors import BoppError, NoResultError, StoreError
@@ -35,12 +35,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(running.init, running.run, running.worker),
-    *(looking.status, looking.best, looking.trials, looking.plot, looking.export, looking.import_),
-    *(by_hand.ask, by_hand.tell, by_hand.observe, by_hand.enqueue),
+    *(running.init, running.run, running.worker, running.switch),
+    *(show.status, show.best, show.trials, show.plot, show.export, show.import_),
+    *(ask_tell.ask, ask_tell.tell, ask_tell.observe, ask_tell.enqueue),
 )
 for command in COMMANDS:
-    values = command.__module__ == by_hand.__name__  # -0.5 is one, not an option
+    values = command.__module__ == ask_tell.__name__  # so that -0.5 is a value, not an option
     name = command.__name__.rstrip("_")
     app.command(name, context_settings={"ignore_unknown_options": values})(command)
 app.add_typer(paper, name="paper")
@@ -55,44 +55,43 @@ def _bopp(version: Annotated[bool, typer.Option("--version", help="Tell it and e
 
 
 def main() -> NoReturn:
-    """Run a command; what is wrong becomes one line on the error stream and an exit code."""
+    """Run a command; an error becomes one line on the error stream and an exit code."""
     words = sys.argv[1:]
     debug = "--debug" in words
-    wrong_usage = typer.BadParameter.__base__  # typer names it so in no version
     _prepare()
     try:
         code = app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except SystemExit as end:
-        sys.exit(0 if end.code == 1 else end.code)  # 1: the reader of our output has seen enough
+        sys.exit(0 if end.code == 1 else end.code)  # 1: whoever read our output closed the pipe
     except Exception as error:
         if debug:
             raise
-        sys.exit(_explained(error, wrong_usage))
+        sys.exit(_explained(error))
     sys.exit(code)
 
 
 def _prepare() -> None:
-    """End as by Ctrl-C when asked to, or when the terminal is closed; and print nowhere rather than fail."""
+    """Treat SIGTERM and a closed terminal like Ctrl-C, and never fail because of what is printed."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number and signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+        if number and signal.getsignal(number) is not signal.SIG_IGN:  # which nohup sets
             signal.signal(number, _interrupt)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, io.StringIO())
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # letters that a terminal cannot show
+            stream.reconfigure(errors="backslashreplace")  # for letters that a terminal cannot show
 
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _explained(error: Exception, wrong_usage: Any) -> int:
-    if isinstance(error, wrong_usage):
+def _explained(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # typer's own, about the request
         text = error.format_message()
         say(text if text.startswith("Usage:") else f"bopp: {text}")
         return 2

@@ -1,4 +1,4 @@
-"""Live: what a run shows while it goes on: a table on a terminal, a line for each trial elsewhere."""
+"""Live: what a run shows as it goes: a table on a terminal, a line for each trial elsewhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from bopp.cli.terminal import one_line
 from bopp.errors import NoResultError
-from bopp.evaluation import Objective
-from bopp.progress import Meter, spent
 from bopp.result import Result
+from bopp.run.evaluation import Objective
+from bopp.run.progress import Meter, spent
 from bopp.space import Params
 from bopp.trial import Trial
 
@@ -30,14 +30,14 @@ SHOWN = 8  # trials, the latest ones
 
 @contextmanager
 def live(name: str, budget: int | None, so_far: Result) -> Iterator[Meter]:
-    """A meter on the error stream."""
+    """A meter that reports on the error stream."""
     if not sys.stderr.isatty():
         yield Lines(budget)
         return
     from rich.console import Console
     from rich.live import Live
 
-    # no refreshing thread: processes are forked while the table is up
+    # no refresh thread, since processes are forked while the table is shown
     console = Console(stderr=True)
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as screen:
         yield Screen(name, budget, screen, so_far)
@@ -45,23 +45,21 @@ def live(name: str, budget: int | None, so_far: Result) -> Iterator[Meter]:
 
 @dataclass(frozen=True)
 class Logged:
-    """An objective, in a process of its own, whose prints go to a file and not into a table on the screen."""
+    """An objective in its own process, whose output goes to a file instead of onto the screen."""
 
     objective: Objective
     path: Path
 
     def __call__(self, params: Params) -> Any:
-        with (
-            suppress(OSError),
-            self.path.open("ab") as file,
-        ):  # without a log, the prints stay where they were
+        # if the log cannot be written, output goes where it went before
+        with suppress(OSError), self.path.open("ab") as file:
             for stream in (1, 2):
                 os.dup2(file.fileno(), stream)
         return self.objective(params)
 
 
 class Lines:
-    """Reports a line for each trial."""
+    """Prints a line for each trial."""
 
     def __init__(self, budget: int | None):
         self._total = "" if budget is None else f" of {budget}"
@@ -83,7 +81,7 @@ class Lines:
 
 
 class Screen:
-    """Reports to a table that stays in its place."""
+    """Shows a table that is redrawn in place."""
 
     def __init__(self, name: str, budget: int | None, screen: Live, so_far: Result):
         self._name = name

@@ -1,4 +1,4 @@
-"""bopp paper: the commands that run the paper again."""
+"""bopp paper: the commands that reproduce the paper."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def paper_run(
         bool, typer.Option("--quick", help="2 repeats of 10 iterations of bo, pp001, pp0: under 3 minutes.")
     ] = False,
 ) -> None:
-    """Run the experiment, in parallel; run it again to go on where it was stopped or killed."""
+    """Run the experiment in parallel; run it again to go on where it was stopped or killed."""
     from bopp.paper import experiment
     from bopp.paper.problems import named
 
@@ -123,7 +123,7 @@ def paper_table(
     maximiser: Annotated[Maximiser, typer.Option()] = "direct",
     json: Annotated[bool, typer.Option("--json", help="As records for other programs.")] = False,
 ) -> None:
-    """Print the paper's table, ours beside theirs, and below it how sure one can be of a difference."""
+    """Print the paper's table, ours beside theirs, and below it how certain each difference is."""
     from bopp.paper import table
 
     if json:
@@ -152,7 +152,7 @@ def paper_theory(
     dimension: Annotated[int, typer.Option(min=1, max=2, help="Of the functions.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
-    """Check the regret bounds on functions that meet the theorem's assumptions, into the folder `theory`."""
+    """Check the regret bounds on functions that meet the theorem's assumptions; figures go to `theory`."""
     from bopp.paper.check import check, summary
     from bopp.paper.theory_figures import draw
 
@@ -165,7 +165,7 @@ def paper_theory(
 
 @paper.command("pack")
 def paper_pack(out: Out) -> None:
-    """Put all runs of a folder into one small file, to be kept or sent; all commands read it as well."""
+    """Put all runs of a folder into one small file, to keep or to send; all commands can read it too."""
     print(Folder(out).pack())
 
 

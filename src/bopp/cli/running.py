@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bopp.cli.source import STUDY, opened
+from bopp.cli.source import STUDY, Name, Source, existing, opened
 from bopp.cli.terminal import print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 
 if TYPE_CHECKING:
     from bopp import Study, Trial
-    from bopp.evaluation import Objective
+    from bopp.run.evaluation import Objective
     from bopp.study.config import Config
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Evaluations at once.")]
 Budget = Annotated[int | None, typer.Option(min=1, help="Trials of the study in total.")]
 
-ON_ITS_OWN = math.inf  # as a time-out: an evaluation in a process of its own, however long it takes
+ON_ITS_OWN = math.inf  # as a timeout: evaluate in a separate process, however long it takes
 
 
 def init(folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path()) -> None:
-    """Write a study file with comments, study.toml, and an objective that goes with it."""
+    """Write a commented study file, study.toml, and an objective that goes with it."""
     from bopp.study.templates import OBJECTIVE_TEMPLATE, TEMPLATE
 
     files = {folder / STUDY: TEMPLATE, folder / "objective.py": OBJECTIVE_TEMPLATE}
@@ -48,7 +48,7 @@ def run(
     workers: Workers = None,
     budget: Budget = None,
 ) -> None:
-    """Run a study; stopped or killed, the same command goes on where it was."""
+    """Run a study; if it is stopped or killed, the same command goes on where it was."""
     from bopp.study.config import load
 
     config = load(file)
@@ -58,7 +58,7 @@ def run(
             f" --{name} {number}" for name, number in (("workers", workers), ("budget", budget)) if number
         ]
         again = f"bopp run {shlex.quote(str(file))}{''.join(options)}"
-        _work(study, job, again, file.with_suffix(".log"))
+        _evaluate(study, job, again, file.with_suffix(".log"))
 
 
 def worker(
@@ -76,10 +76,10 @@ def worker(
     timeout: Annotated[float | None, typer.Option(help="Seconds for one evaluation.")] = None,
     lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = 60.0,
 ) -> None:
-    """Join a study and work on it, beside others, on this machine or another.
+    """Join a study and work on it alongside others, on this machine or another.
 
-    What to evaluate is said here and never read from the store: whoever may write to a database should not
-    thereby run programs on the machines of others.
+    What to evaluate is said here and never read from the store: whoever can write to a database should not
+    thereby be able to run programs on other people's machines.
     """
     from bopp import open_study
     from bopp.study.command import Command
@@ -104,12 +104,28 @@ def worker(
             program.check(study.space.parameters)
             job = Job(program, budget, workers or 1, timeout)
         again = f"bopp worker {study.url} {study.name!r}, with the same options"
-        _work(study, job, again, Path("bopp-worker.log"))
+        _evaluate(study, job, again, Path("bopp-worker.log"))
+
+
+def switch(
+    recipe: Annotated[str, typer.Argument(help="default, random, paper-ucb, paper-pi or paper-ei.")],
+    source: Source = STUDY,
+    name: Name = None,
+) -> None:
+    """Let a study suggest with another recipe from now on; whoever works on it now keeps the old one."""
+    from bopp import Recipe
+    from bopp.study.tables import RECIPES
+
+    if recipe not in RECIPES:
+        raise ConfigError(f"wanted one of {', '.join(RECIPES)}, got {recipe!r}")
+    with existing(source, name, read_only=False) as study:
+        study.switch_recipe(RECIPES[recipe]() or Recipe.default())
+        say(f"{study.name} suggests by the recipe {recipe!r} from now on")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker evaluates, and when that is enough."""
+    """What a worker evaluates, and when it stops."""
 
     objective: Objective
     budget: int | None
@@ -129,10 +145,10 @@ def _job_of(config: Config, workers: int, budget: int | None, timeout: float | N
     )
 
 
-def _work(study: Study, job: Job, again: str, log: Path) -> None:
+def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
     from bopp.cli.live import Logged, live
-    from bopp.drive import limits
-    from bopp.study.runner import work
+    from bopp.run.loop import Limits
+    from bopp.study.runner import run_study
 
     timeout = ON_ITS_OWN if job.timeout is None else job.timeout
     objective = job.objective
@@ -141,8 +157,8 @@ def _work(study: Study, job: Job, again: str, log: Path) -> None:
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result) as show:
-            ends = limits(job.target, None, None)
-            work(study, objective, job.budget or math.inf, job.workers, timeout, None, ends, show)
+            limits = Limits.from_now(job.target, None, None)
+            run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:
         say(f"Stopped. {_counted(study)} are kept in {study.url}. To go on: {again}")
         raise
@@ -155,7 +171,8 @@ def _best(study: Study) -> Trial:
     try:
         return study.best
     except NoResultError as error:
-        raise NoResultError(f"no trial came to a value: {error}") from None
+        valued = any(trial.state == "done" for trial in study.trials)
+        raise NoResultError(str(error) if valued else f"no trial came to a value: {error}") from None
 
 
 def _counted(study: Study) -> str:

@@ -20,19 +20,19 @@ Name = Annotated[str | None, typer.Argument(help="The study in the store; not ne
 Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
 
 
-def existing(source: str, name: str | None) -> Study:
-    """A study that is there, opened to look: its store stays as it is."""
+def existing(source: str, name: str | None, read_only: bool = True) -> Study:
+    """A study that exists already; by default nothing in its store is changed."""
     from bopp import open_study
     from bopp.study.config import load
 
     if "://" in source:
-        return open_study(source, name or only(source), read_only=True)
+        return open_study(source, name or only(source), read_only=read_only)
     config = load(Path(source))
-    return open_study(config.store, name or config.name, read_only=True)
+    return open_study(config.store, name or config.name, read_only=read_only)
 
 
-def by_hand(source: str, name: str | None) -> Study:
-    """A study whose trials are held until they are told; that of a study file is created if need be."""
+def held_open(source: str, name: str | None) -> Study:
+    """A study whose trials are held until they are told; one of a study file is created if need be."""
     from bopp import open_study
     from bopp.study.config import load
 
@@ -59,7 +59,7 @@ def opened(config: Config, name: str | None, lease: float | None) -> Study:
 def only(url: str) -> str:
     """The name of the only study of a store."""
     from bopp.study.address import shown
-    from bopp.study.opening import names
+    from bopp.study.catalogue import names
 
     there = names(url)
     if len(there) != 1:
@@ -68,7 +68,13 @@ def only(url: str) -> str:
 
 
 def record(study: Study, trial: Any) -> dict[str, Any]:
-    """A trial for other programs, with its params as they are."""
-    from bopp.written import written_trial
+    """A trial for other programs, with the params themselves."""
+    from bopp.plain import write_trial
 
-    return written_trial(study.space, trial) | {"params": trial.params}
+    row = write_trial(study.space, trial)
+    return (
+        {name: row[name] for name in ("number", "state")}
+        | {"value": trial.value}
+        | row
+        | {"params": trial.params}
+    )

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-SPEAKS_EVERY = 30.0  # seconds, where there is no terminal to draw on
+SPEAKS_EVERY = 30.0  # seconds, if there is no terminal to draw on
 LONGEST_CELL = 60  # characters of a value, in a table on a terminal
 
 
 def say(text: str) -> None:
-    """A line on the error stream, where it does not mix with results."""
+    """Print a line to the error stream, where it does not mix with results."""
     print(legible(text), file=sys.stderr, flush=True)
 
 
 def legible(text: str) -> str:
-    """A text that does nothing to a terminal but appear; line ends stay."""
+    """A text without control characters, which a terminal only shows; line ends stay."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
         for letter in text.encode("utf-8", "backslashreplace").decode()
@@ -36,7 +36,7 @@ def shown_value(value: Any) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table: with colours and cells cut short on a terminal, otherwise columns of whole texts."""
+    """Print a table: in colour with long cells cut on a terminal, otherwise in plain columns uncut."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
@@ -55,7 +55,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
-    """Names and what belongs to them, a line each."""
+    """Print names and what belongs to them, a line each."""
     width = max((len(one_line(name)) for name, _ in pairs), default=0)
     for name, text in pairs:
         print(f"{one_line(name).ljust(width)}  {one_line(text)}".rstrip())

@@ -1,27 +1,27 @@
-"""The theory on functions that meet its assumptions: drawn from the process that the model supposes.
+"""The theory on functions that meet its assumptions: they are drawn from the prior of the model.
 
 f is drawn from the prior (squared exponential, known length-scale, k(x, x) = 1) on a regular grid of
 [0, 1]^d. That grid is the domain: the maxima of f and of UCB are exact, and the proof's discretisation is a
 part of it. The hyper-parameters are the true ones, beta_t is the theorem's, and the constants a and b of its
-assumption are those of `theory.derivative_tail`. The first point is random, as all are equal then; in one
-draw it is the same for every schedule, and so is the noise of each iteration.
+assumption are those of `theory.derivative_tail`. The first point is random, as all are equally good then;
+within a draw it is the same for every schedule, and so is the noise of each iteration.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bopp import theory
 from bopp.acquisition import UCB
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
-from bopp.gp import GP, cholesky
+from bopp.gp import GP, Posterior, cholesky
 from bopp.kernels import SquaredExponential
 from bopp.known import Known
 from bopp.outcome import Scale
+from bopp.paper import theory
 from bopp.paper.statistics import interval
 from bopp.parameter import Float
 from bopp.pseudo import Neighbours, generate
@@ -39,7 +39,7 @@ class Schedule:
 
     Args:
         count: l_t for t > 0; None is one for each observation.
-        tau: the distance tau_t, or tau_0 where it is `shrinking`.
+        tau: the distance tau_t, or tau_0 if `shrinking`.
         shrinking: tau_t = tau_0 / (d l_t), as in the paper's experiments.
     """
 
@@ -82,7 +82,7 @@ class Runs:
     """The runs of one schedule, a row for each draw: R_T, and the information along the run, for every T.
 
     bound, sharper  Theorem 1 with the paper's Delta_m and with the sharper one, for every T
-    claimed         what the proof says the information of the first run is at the end
+    claimed         what the proof says the information is at the end of the first run
     """
 
     schedule: Schedule
@@ -114,7 +114,7 @@ class Check:
 
     assumptions: theory.Assumptions
     lengthscale: float
-    spread: float  # mean of max f - min f: T times it is what the worst points would cost
+    spread: float  # mean of max f - min f: T times this is the regret of always picking the worst
     runs: tuple[Runs, ...]
     trade: Trade
 
@@ -167,7 +167,7 @@ def _run(
     noise_rng, pseudo_rng = (np.random.default_rng([*key, part]) for part in (1, 2))
     first, noise = noise_rng.integers(len(grid)), noise_rng.normal(0.0, math.sqrt(gp.noise), T)
     policy, ucb = schedule.policy(), UCB(lambda t, d: given.beta(t))
-    known = _known(gp, Data.empty(grid.shape[1]), pseudo_rng)
+    known: Known = _Streaming(*_known(gp, Data.empty(grid.shape[1])), 1, stream=pseudo_rng)
     values, sds, everything = np.empty(T), np.empty(T), Data.empty(grid.shape[1])
     for t in range(1, T + 1):
         pseudo = generate(policy, known := replace(known, t=t))  # line 3
@@ -175,17 +175,28 @@ def _run(
         best = first if t == 1 else int(np.argmax(ucb(mean, sd, known)[0]))  # line 5
         values[t - 1], sds[t - 1], everything = f[best], sd[best], everything + pseudo
         new = Data(grid[best : best + 1], [f[best] + noise[t - 1]])  # line 6
-        posterior = known.posterior.condition(new)  # line 7, without a fit
-        known = replace(known, data=posterior.data, posterior=posterior)
+        seen = known.posterior.condition(new)  # line 7, without a fit
+        known = replace(known, data=known.data + new, posterior=seen)
     regret = theory.cumulative_regret(values, f.max())
     return regret, theory.information_along(sds, gp.noise), known.data.X, everything.X
 
 
-def _known(gp: GP, data: Data, rng: np.random.Generator) -> Known:
+@dataclass(frozen=True, eq=False)
+class _Streaming(Known):
+    """What is known in a run whose policy draws from one stream of random numbers throughout."""
+
+    stream: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def generator(self, name: str = "") -> np.random.Generator:
+        return self.stream
+
+
+def _known(gp: GP, data: Data) -> tuple[Space, Scale, Data, Posterior, Array, Array]:
+    """The fields of `Known` for some data, except for the iteration."""
     d = data.X.shape[1]
     space = Space({f"x{i}": Float(0, 1) for i in range(d)})
     nowhere = np.empty((0, d))
-    return Known(space, Scale(), data, gp.condition(data), nowhere, nowhere, 1, rng)
+    return space, Scale(), data, gp.condition(data), nowhere, nowhere
 
 
 def _trade(gp: GP, U: Array, draws: int, seed: int) -> Trade:
@@ -194,10 +205,10 @@ def _trade(gp: GP, U: Array, draws: int, seed: int) -> Trade:
     rows = np.empty((draws, len(TAUS), 3))
     for draw in range(draws):
         rng = np.random.default_rng([seed, draw, 3])
-        numbered = Data(rng.random((OBSERVED, U.shape[1])), np.arange(OBSERVED))  # a copy tells its source
-        known = _known(gp, numbered, rng)
-        posterior = known.posterior
-        copies = [policy(replace(known, rng=np.random.default_rng([seed, draw, 4]))) for policy in policies]
+        numbered = Data(rng.random((OBSERVED, U.shape[1])), np.arange(OBSERVED))  # a copy shows its source
+        known = Known(*_known(gp, numbered), 1, (seed, draw, 4))
+        posterior = gp.condition(numbered)
+        copies = [policy(known) for policy in policies]
         f = _drawn(gp, np.vstack([numbered.X, *(copy.X for copy in copies)]), rng, 1)[0]
         repeated, fresh = rng.normal(0.0, math.sqrt(gp.noise), (2, OBSERVED))
         for copy, true, row in zip(copies, np.split(f[OBSERVED:], len(TAUS)), rows[draw], strict=True):
@@ -210,9 +221,10 @@ def _trade(gp: GP, U: Array, draws: int, seed: int) -> Trade:
 
 
 def summary(check: Check) -> str:
-    """The check in plain lines: regret against bound, and each schedule against none.
+    """The check as plain text: regret against its bound, and each schedule against no pseudo-points.
 
-    "own" counts runs below sqrt(C T beta_T I) + 2, the proof without Delta_m, I being the run's information.
+    "own" is the share of runs below sqrt(C T beta_T I) + 2, the proof without Delta_m, I being the run's own
+    information.
     """
     plain, given = check.runs[0], check.assumptions
     draws, T = plain.regret.shape

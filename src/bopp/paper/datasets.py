@@ -23,7 +23,7 @@ MISSING = 3.5  # stands for the 16 missing bare_nuclei of the cancer data, so th
 
 @cache
 def table(name: str) -> tuple[Array, Array]:
-    """Inputs (n, p) and the last column (n,) of a data set, if it is the one that was shipped."""
+    """Inputs (n, p) and the last column (n,) of a data set, which must be as it was shipped."""
     resource = files("bopp.paper") / "data" / f"{name}.csv.gz"
     try:
         text = gzip.decompress(resource.read_bytes())

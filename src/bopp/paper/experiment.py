@@ -1,4 +1,4 @@
-"""The paper's experiment: problem x acquisition x variant x repeat, in parallel, resumable after any kill."""
+"""The paper's experiment: problem x acquisition x variant x repeat, in parallel, resumable even if killed."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def plan(
     kernel: Kernel | None = None,
     maximiser: Maximiser = "direct",
 ) -> list[Key]:
-    """The keys of an experiment, repeat by repeat, so that what is done first is a smaller whole.
+    """The keys of an experiment, repeat by repeat, so that the first part is complete in itself.
 
-    Without a `kernel` it is the paper's plan: ARD, and the isotropic one too for UCB on the real problems.
+    Without a `kernel` it is the paper's plan: ARD, and for UCB on the real problems also isotropic.
     """
     cells = [
         (name, acquisition, variant, one)
@@ -70,7 +70,7 @@ def plan(
 
 
 def recipe_of(key: Key, setting: Setting) -> Recipe:
-    """The paper's recipe, read as the key and the setting say."""
+    """The paper's recipe, with the choices of the key and the setting."""
     recipe = Recipe.paper(key.acquisition, TAU0[key.variant], setting.evaluations, setting.shortest)
     if key.acquisition == "ucb" and setting.count_initial:
         later = acquisitions.UCB(lambda t, d: acquisitions.paper_beta(t + setting.initial, d))
@@ -85,7 +85,7 @@ def recipe_of(key: Key, setting: Setting) -> Recipe:
 
 
 def instance_of(key: Key, setting: Setting) -> int:
-    """Which shift, or which split and weights, a run has."""
+    """Which shift, or which split and weights, a run uses."""
     by_repeat = key.problem.endswith("_shifted") or setting.splits == "each"
     return key.repeat if by_repeat or (setting.splits, key.problem) == ("paper", "nn_housing") else 0
 
@@ -96,14 +96,14 @@ def _loaded(name: str, instance: int, setting: Setting) -> Problem:
 
 
 def load(keys: Sequence[Key], setting: Setting) -> None:
-    """Load each problem once: what cannot be loaded is said before anything is done."""
+    """Load each problem once, so that one that cannot be loaded is reported before any work is done."""
     for key in {key.problem: key for key in keys}.values():
         _loaded(key.problem, instance_of(key, setting), setting)
 
 
 @one_thread()
 def perform(key: Key, setting: Setting) -> Run:
-    """One run; all algorithms of a repeat begin with the same points, as the seed is the repeat."""
+    """Perform one run; all algorithms of a repeat begin with the same points, as the repeat is the seed."""
     task = _loaded(key.problem, instance_of(key, setting), setting)
     optimizer = Optimizer(task.space, "minimize", seed=key.repeat, recipe=recipe_of(key, setting))
     began, measured = time.perf_counter(), []
@@ -153,7 +153,7 @@ def _perform_and_keep(path: Path, key: Key, setting: Setting) -> None:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """A worker that is started meanwhile never hears of Ctrl-C, which is its parent's to handle."""
+    """A worker started in this block never sees Ctrl-C, which is for its parent to handle."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -165,7 +165,7 @@ def _interrupts_held_back() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    """A worker leaves when its parent is gone, however that ended, and lets its parent handle Ctrl-C."""
+    """Make a worker exit when its parent is gone, however it ended, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

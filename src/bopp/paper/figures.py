@@ -1,6 +1,6 @@
 """The paper's seven figures from runs: a row of four problems each, drawn as PNG and SVG.
 
-A figure drawn again from the same runs is the same file. The control, exact duplicates, is not in the paper.
+Drawing a figure again from the same runs gives the same file. The control, exact duplicates, is our addition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bopp.errors import PaperError
 from bopp.paper.problems import REAL, SYNTHETIC
 from bopp.paper.published import title
 from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Run, Variant, made
-from bopp.plot import canvas, save
+from bopp.view.canvas import canvas, save
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND = 0.25  # of a standard deviation, to each side of the mean
-COLOURS: dict[Variant, str] = {  # Okabe and Ito: told apart by every eye
+COLOURS: dict[Variant, str] = {  # Okabe and Ito: safe for the colour-blind
     "bo": "#000000",
     "pp01": "#D55E00",
     "pp001": "#009E73",
@@ -51,7 +51,7 @@ class Picture:
         return f"figure-{self.number}-{self.acquisition}-{kind}{kernel}"
 
     def runs(self, runs: Sequence[Run]) -> list[Run]:
-        """Those that it shows, all with DIRECT as in the paper."""
+        """The runs that it shows, all with DIRECT as in the paper."""
         shown = (self.acquisition, self.kernel, "direct")
         return [
             run
@@ -73,7 +73,7 @@ PICTURES = (
 
 
 def draw(folder: Folder, out: Path) -> list[Path]:
-    """Draw the figures that there are runs for, each as PNG and SVG, and say where they are."""
+    """Draw the figures that there are runs for, each as PNG and SVG; returns their paths."""
     runs, initial = folder.runs(), folder.setting.initial
     pictures = [picture for picture in PICTURES if picture.runs(runs)]
     if not pictures:
@@ -83,7 +83,7 @@ def draw(folder: Folder, out: Path) -> list[Path]:
 
 
 def missing(folder: Folder) -> list[str]:
-    """The names of the figures that `draw` leaves out, as there are no runs for them."""
+    """The names of the figures that `draw` leaves out because there are no runs for them."""
     runs = folder.runs()
     return [picture.name for picture in PICTURES if not picture.runs(runs)]
 
@@ -115,7 +115,7 @@ def figure(picture: Picture, runs: Sequence[Run], initial: int) -> Figure:
 
 
 def _panel(axes: Axes, runs: Sequence[Run], initial: int) -> dict[Variant, Artist]:
-    """Draw the curves of one problem; the lines, by variant."""
+    """Draw the curves of one problem; returns the lines by variant."""
     lines: dict[Variant, Artist] = {}
     edges, counts = [], []
     for variant in VARIANTS:
@@ -135,13 +135,13 @@ def _panel(axes: Axes, runs: Sequence[Run], initial: int) -> dict[Variant, Artis
     axes.spines[["top", "right"]].set_visible(False)
     axes.set(xlabel="iteration", xlim=(0, max(1, len(edges[0]) - 1)), ylim=_window(np.array(edges)))
     count = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
-    y, side = (0.96, "top") if runs[0].regret else (0.04, "bottom")  # where no curve ends
+    y, side = (0.96, "top") if runs[0].regret else (0.04, "bottom")  # a corner where no curve ends
     axes.text(0.97, y, f"n = {count}", va=side, ha="right", color=PALE, size=8, transform=axes.transAxes)
     return lines
 
 
 def _window(edges: Array) -> tuple[float, float]:
-    """Limits without the first twentieth of the iterations, which would leave no room for the rest."""
+    """Axis limits that ignore the first twentieth of the iterations, which would dwarf the rest."""
     later = edges[:, edges.shape[1] // 20 :]
     low, high = float(later.min()), float(later.max())
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0

@@ -31,7 +31,7 @@ HARTMANN_BEST = (0.20168952, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.6
 
 @dataclass(frozen=True)
 class Function:
-    """A function on the unit cube whose least value and one place of it are known."""
+    """A function on the unit cube whose minimum, and one point that attains it, are known."""
 
     name: str
     dimension: int
@@ -77,9 +77,9 @@ def on_cube(
 
 
 def shifted(function: Function, seed: int) -> Function:
-    """Move the landscape by up to a quarter of the box per dimension, its optimum off the centre.
+    """Move the landscape by up to a quarter of the box per dimension, so that its optimum is off centre.
 
-    For a formula with the same least value on all of R^d as in its usual box: then what moves into the box is
+    Only for a formula whose minimum on all of R^d is that in its usual box: then what moves into the box is
     never better than the known optimum.
     """
     rng = np.random.default_rng([seed, 1])

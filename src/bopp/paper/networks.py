@@ -2,7 +2,7 @@
 
 Notation: n rows of p inputs `X` and q targets `Y`, h hidden neurons.  A network's outputs are
 `[tanh([X 1] V) 1] W` with the hidden weights V (p + 1, h) and the output weights W (h + 1, q); the last row
-of each holds the biases.  J is the derivative of all outputs by all weights, e are targets minus outputs.
+of each holds the biases.  J is the derivative of all outputs by all weights, and e is targets minus outputs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scipy.linalg import lapack
 from bopp.data import Array
 
 PATIENCE = 10  # epochs without a lower validation error
-BATCH = 32  # rows of a step of backpropagation
+BATCH = 32  # rows per step of backpropagation
 BACKPROPAGATION_EPOCHS = 100
 LEVENBERG_MARQUARDT_EPOCHS = 1000
-LEAST_MU = 1e-12  # below it the damping is lost in the rounding of J
+LEAST_MU = 1e-12  # below this the damping is lost in the rounding of J
 LARGEST_MU = 1e10
 LEAST_GRADIENT = 1e-7
-DIRECT_TRIALS = 2  # dampings of an epoch that are solved afresh
+DIRECT_TRIALS = 2  # dampings per epoch that are solved directly
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What a training gave: the network of the epoch with the least validation error."""
+    """The result of training: the network of the epoch with the least validation error."""
 
     outputs: Array  # (m, q), on the validation rows
     epochs: int  # trained in all
@@ -47,7 +47,7 @@ class Trained:
 
 @np.errstate(over="ignore", invalid="ignore")
 def backpropagation(train: Rows, validation: Rows, neurons: int, learning_rate: float, seed: int) -> Trained:
-    """Classify by softmax outputs that descend the squared error, from z-scored inputs to one-hot Y."""
+    """Train a softmax classifier on the squared error, with z-scored inputs and one-hot Y."""
     epochs = _descent(train, validation.X, neurons, learning_rate, np.random.default_rng(seed))
     return _stopped_early(epochs, validation.Y, BACKPROPAGATION_EPOCHS)
 
@@ -56,14 +56,14 @@ def backpropagation(train: Rows, validation: Rows, neurons: int, learning_rate: 
 def levenberg_marquardt(
     train: Rows, validation: Rows, neurons: int, mu: float, mu_dec: float, mu_inc: float, seed: int
 ) -> Trained:
-    """Fit linear outputs by damped Gauss-Newton steps, from inputs scaled to [-1, 1]."""
+    """Fit linear outputs by damped Gauss-Newton steps, with inputs scaled to [-1, 1]."""
     weights = _nguyen_widrow(train, neurons, np.random.default_rng(seed))
     epochs = _damped_steps(train, validation.X, weights, mu, mu_dec, mu_inc)
     return _stopped_early(epochs, validation.Y, LEVENBERG_MARQUARDT_EPOCHS)
 
 
 def _stopped_early(epochs: Iterable[Array], targets: Array, limit: int) -> Trained:
-    """Draw the validation outputs of epoch after epoch until they stop improving, and keep the best."""
+    """Run epoch after epoch until the validation outputs stop improving, and keep the best."""
     least, best, found, epoch = np.inf, np.zeros_like(targets), 0, 0
     for epoch, outputs in enumerate(islice(epochs, limit + 1)):  # epoch 0 is the untrained network
         error = float(np.mean((outputs - targets) ** 2))
@@ -117,9 +117,9 @@ def _softmax_gradient(X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Ar
 
 @dataclass(frozen=True, eq=False)
 class _Distinct:
-    """The distinct inputs of some rows, with `scale` sqrt(c) of the c rows that share them.
+    """The distinct inputs of some rows; `scale` is sqrt(c) for an input that c rows share.
 
-    Least squares on the scaled mean targets has the J^T J and the J^T e of least squares on all rows.
+    Least squares on the scaled mean targets has the same J^T J and J^T e as least squares on all rows.
     """
 
     X: Array  # (n, p + 1), with the bias
@@ -139,7 +139,7 @@ class _Distinct:
 
 @dataclass(frozen=True, eq=False)
 class _Network:
-    """A network on its training rows, with products of its Jacobian J that never build J."""
+    """A network on its training rows, with products of its Jacobian J computed without building J."""
 
     rows: _Distinct
     V: Array
@@ -168,12 +168,12 @@ class _Network:
         return np.asarray(self.rows.scale - self.hidden[:, :-1] ** 2 / self.rows.scale)
 
     def pulled_back(self, residuals: Array) -> Array:
-        """Return J^T r for r (n, q): a gradient by V and W, flat."""
+        """Return J^T r for r (n, q): a gradient by V and W, as one flat vector."""
         by_V = self.rows.X.T @ (self.slopes * (residuals @ self.W[:-1].T))
         return np.concatenate([by_V.ravel(), (self.hidden.T @ residuals).ravel()])
 
     def normal_matrix(self) -> Array:
-        """Return J^T J, ordered as the flat weights."""
+        """Return J^T J, in the order of the flat weights."""
         (n, p), (h, q), W = self.rows.X.shape, self.W[:-1].shape, self.W[:-1]
         Z = (self.rows.X[:, :, None] * self.slopes[:, None, :]).reshape(n, p * h)
         VV = (Z.T @ Z).reshape(p, h, p, h) * (W @ W.T)[:, None, :]
@@ -193,7 +193,7 @@ class _Network:
         return np.asarray(gram)
 
     def steps(self, mus: Iterator[float]) -> Iterator[tuple[float, Array]]:
-        """Yield each mu with (J^T J + mu I)^-1 J^T e = J^T (J J^T + mu I)^-1 e, by the smaller matrix."""
+        """Yield each mu with (J^T J + mu I)^-1 J^T e = J^T (J J^T + mu I)^-1 e, from the smaller matrix."""
         if self.V.size + self.W.size <= self.residuals.size:
             yield from _damped_solutions(self.normal_matrix(), self.pulled_back(self.residuals), mus)
         else:
@@ -202,7 +202,7 @@ class _Network:
 
 
 def _damped_solutions(A: Array, b: Array, mus: Iterator[float]) -> Iterator[tuple[float, Array]]:
-    """Yield each mu with (A + mu I)^-1 b, leaving out those where A + mu I is numerically not positive."""
+    """Yield each mu with (A + mu I)^-1 b, unless A + mu I is numerically not positive definite."""
     for mu in islice(mus, DIRECT_TRIALS):
         damped = A.copy()
         np.fill_diagonal(damped, A.diagonal() + mu)
@@ -213,7 +213,7 @@ def _damped_solutions(A: Array, b: Array, mus: Iterator[float]) -> Iterator[tupl
 
 
 def _tridiagonal_solutions(A: Array, b: Array, mus: Iterator[float]) -> Iterator[tuple[float, Array]]:
-    """Do the same by A = Q T Q^T with T tridiagonal: dearer once, then of order n^2 for each mu."""
+    """Do the same by A = Q T Q^T with T tridiagonal: costlier once, then of order n^2 for each mu."""
     reflectors, diagonal, beside, tau, _ = lapack.dsytrd(A.T, lower=True, lwork=32 * len(b))
     reflectors = np.asfortranarray(reflectors[1:, :-1])  # Q leaves the first coordinate as it is
 

@@ -37,7 +37,7 @@ Model = Callable[[Mapping[str, Any]], "Measured"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What one evaluation gave: the paper's figure of it, and the plain accuracy of a classification."""
+    """The result of one evaluation: what the paper reports, and for a classifier its plain accuracy."""
 
     reported: float
     accuracy: float | None = None
@@ -47,8 +47,8 @@ class Measured:
 class Problem:
     """A function to minimise.
 
-    The paper reports the regret where the optimum is known, and then the value is regret + optimum; elsewhere
-    f, larger is better, and the value is -f.
+    Where the optimum is known, the paper reports the regret, and the value is regret + optimum; elsewhere it
+    reports f, larger is better, and the value is -f.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Problem:
 
 
 def problem(name: str, instance: int = 0, metric: Metric = "one_minus_mse") -> Problem:
-    """One of `NAMES`; `instance` picks the shift of a shifted function, the split and weights of a model."""
+    """One of `NAMES`; `instance` picks the shift of a shifted function, or a model's split and weights."""
     _check(name, NAMES)
     if metric not in get_args(Metric):
         raise PaperError(f"metric: wanted one of {', '.join(get_args(Metric))}, got {metric!r}")
@@ -172,7 +172,7 @@ def _trained(rows: Rows, unseen: Rows, params: Mapping[str, Any], seed: int) -> 
 
 
 def _judged(outputs: Array, targets: Array, metric: Metric) -> Measured:
-    """One of the readings of "accuracy" that could be meant, and the plain one."""
+    """One of the things that "accuracy" could mean in the paper, and the plain accuracy."""
     accuracy = float(np.mean(outputs.argmax(axis=1) == targets.argmax(axis=1)))
     if metric == "one_minus_mse":
         return Measured(1.0 - float(np.mean((outputs - targets) ** 2)), accuracy)
@@ -185,7 +185,7 @@ def _judged(outputs: Array, targets: Array, metric: Metric) -> Measured:
 
 @cache
 def _split(name: str, seed: int) -> tuple[Rows, Rows]:
-    """Rows to train on (0.7) and to validate on (0.2); the rest (0.1) is never looked at, as in the paper."""
+    """Rows to train on (0.7) and to validate on (0.2); the rest (0.1) is never used, as in the paper."""
     X, y = table(name)
     order = np.random.default_rng(seed).permutation(len(y))
     first, second = round(0.7 * len(y)), round(0.9 * len(y))
@@ -198,7 +198,7 @@ def _standardised(train: Array, X: Array) -> Array:
 
 
 def _to_unit(train: Array, X: Array) -> Array:
-    """The range of the training rows becomes [-1, 1]."""
+    """X scaled so that the range of the training rows becomes [-1, 1]."""
     low, high = train.min(axis=0), train.max(axis=0)
     return np.asarray(2.0 * (X - low) / (high - low) - 1.0)
 

@@ -1,8 +1,8 @@
 """The paper's table, as it was printed: mean and standard deviation over 20 runs, at the end of each.
 
 The paper does not say which standard deviation. It is that of the population, and so is ours: all twelve
-figures of SVM_wine are means and population deviations of 20 multiples of 1/159, and none is one of sample
-deviations. (159 rows are a tenth of the wine data. The paper says that f is of a fifth: 319 or 320 rows.)
+entries of SVM_wine are means and population deviations of 20 multiples of 1/159, and none fits a sample
+deviation. (159 rows are a tenth of the wine data. The paper says that f is of a fifth: 319 or 320 rows.)
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Average(NamedTuple):
 
 
 def even(value: float) -> float:
-    """The value without what the order of a sum leaves in its last digits: 0.65375 is printed in one way."""
+    """The value without rounding error from the order of a sum, so that 0.65375 always prints the same."""
     return round(value, 12)
 
 
@@ -80,7 +80,7 @@ def published(problem: str, acquisition: Acquisition, variant: Variant) -> Avera
 
 
 def no_worse(mean: float, plain: float, regret: bool) -> bool:
-    """Whether the paper prints a mean in bold: no worse than that of plain BO, as far as one can read."""
+    """Whether the paper prints a mean in bold: no worse than that of plain BO, as far as its digits show."""
     mean, plain = round(even(mean), DECIMALS), round(even(plain), DECIMALS)
     return mean <= plain if regret else mean >= plain
 

@@ -3,7 +3,7 @@
 A folder of an experiment holds
 
     setting.json     what is the same for all its runs
-    runs/*.json      one file per run, written whole or not at all
+    runs/*.json      one file per run, written completely or not at all
     runs.jsonl.gz    the same runs packed, if `pack` was called
 """
 
@@ -34,12 +34,12 @@ TAU0: dict[Variant, float | None] = {"bo": None, "pp01": 0.01, "pp001": 0.001, "
 ACQUISITIONS: tuple[Acquisition, ...] = get_args(Acquisition)
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-DIGITS = 7  # of a kept value
+DIGITS = 7  # of a value that is kept
 DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reading of the paper where it leaves a choice open; one for all runs of a folder.
+    """How the paper is read where it leaves a choice open; the same for all runs of a folder.
 
     Args:
         iterations: after the initial points.
@@ -64,7 +64,7 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
-    """Which run it is."""
+    """What identifies a run."""
 
     repeat: int
     problem: str
@@ -80,10 +80,10 @@ class Key(msgspec.Struct, frozen=True, order=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What came out: the reported value of every evaluation, in order, the initial points first.
+    """What came out of a run: the reported value of every evaluation, in order, the initial points first.
 
-    Reported is the regret where the optimum is known, smaller is better; otherwise the paper's f, larger is
-    better. `accuracy` is the plain accuracy of each evaluation where the problem is a classification.
+    This is the regret where the optimum is known, smaller is better; otherwise the paper's f, larger is
+    better. `accuracy` is the plain accuracy of each evaluation if the problem is a classification.
     """
 
     key: Key
@@ -99,7 +99,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def rounded(values: Iterable[float]) -> tuple[float, ...]:
-    """Values with as many digits as are kept."""
+    """Values rounded to the digits that are kept."""
     return tuple(float(f"{value:.{DIGITS}g}") for value in values)
 
 
@@ -134,11 +134,11 @@ class Folder:
                 raise PaperError(text)
 
     def save(self, run: Run) -> None:
-        """Keep a run; a file appears whole or not at all."""
+        """Keep a run; its file appears complete or not at all."""
         _write(self.path / "runs" / f"{run.key.name}.json", msgspec.json.encode(run))
 
     def done(self) -> set[Key]:
-        """The runs that need not be made again; a damaged file does."""
+        """The runs that need not be made again, without those whose file is damaged."""
         return {run.key for run in self._runs(skip_damaged=True)}
 
     def runs(self) -> list[Run]:
@@ -147,7 +147,7 @@ class Folder:
         return sorted(self._runs(), key=lambda run: run.key)
 
     def pack(self) -> Path:
-        """Put all runs into one compressed file, to be kept or sent."""
+        """Put all runs into one compressed file, to keep or to send."""
         single = self._files()
         lines = b"".join(msgspec.json.encode(run) + b"\n" for run in self.runs())
         path = self.path / "runs.jsonl.gz"
@@ -178,7 +178,7 @@ class Folder:
 
 
 def made(path: Path) -> Path:
-    """The folder, made if it was not there."""
+    """The folder, created if it is missing."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Paired comparisons of BO-PP with BO: how much better, how sure, how often.
+"""Paired comparisons of BO-PP with BO: how much better, how certain, how often.
 
 A difference is positive where BO-PP is better, for a regret and for f alike. Zeros are ties: they count for
-neither side in the sign test, and Wilcoxon's test drops them, which is his own way. Confidence intervals
-are bootstrap percentiles, at 95 %, and come out the same each time.
+neither side in the sign test, and Wilcoxon's test drops them, as he did himself. Confidence intervals are
+95 % bootstrap percentiles, and come out the same each time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bopp.paper.runs import rounded
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-FEWEST = 2  # pairs that can be compared
+FEWEST = 2  # pairs needed for a comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Pairs:
 
     @property
     def differences(self) -> Array:
-        """By how much BO-PP is better, with the digits that results are kept with: equal steps are equal."""
+        """By how much BO-PP is better, rounded as results are, so that equal differences are equal."""
         better = self.plain - self.variant if self.regret else self.variant - self.plain
         return np.array(rounded(better))
 
@@ -74,8 +74,9 @@ class Summary:
         no_worse: cells whose mean is no worse than that of BO, the paper's criterion.
         sign: p of the sign test over all pairs, each taken as independent of the others.
         effect: mean difference in standard deviations of BO in the cell, each cell counting the same; `low`
-            and `high` are its confidence interval, of resampled repeats within cells. None if `varied` is 0.
-        varied: the cells that `effect` is over: those where BO's standard deviation is not 0.0000.
+            and `high` are its confidence interval, from repeats resampled within cells. None if
+            `varied` is 0.
+        varied: how many cells `effect` averages: those where BO's standard deviation is not 0.0000.
     """
 
     cells: int
@@ -92,7 +93,7 @@ class Summary:
 
 
 def compare(cells: Sequence[Pairs]) -> list[Comparison | None]:
-    """BO-PP against BO in each cell, or None where there are too few pairs to say anything."""
+    """BO-PP against BO in each cell, or None if there are too few pairs to say anything."""
     found = [_compare(cell) if len(cell.plain) >= FEWEST else None for cell in cells]
     wilcoxon = iter(holm([each.wilcoxon for each in found if each]))
     sign = iter(holm([each.sign for each in found if each]))
@@ -139,7 +140,7 @@ def summarise(cells: Sequence[Pairs]) -> Summary:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """How likely a score at least as uneven is if both are equally good."""
+    """The probability of a score at least this uneven if both are equally good."""
     return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 

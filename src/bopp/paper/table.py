@@ -1,4 +1,4 @@
-"""The paper's table made again from runs, beside the paper's figures, and what its readers would ask next."""
+"""The paper's table made again from our runs, beside the printed one, and what readers would ask next."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Cell:
     Args:
         final: the best value of each run; `repeats` says which runs.
         accuracy: plain accuracy at these, where it is recorded and is not itself the value.
-        pairs: the repeats that BO has too; None for BO itself and where BO has not been run.
-        comparison: of these; None where there are too few.
+        pairs: the repeats that BO has too; None for BO itself and if BO has not been run.
+        comparison: of these pairs; None if there are too few.
     """
 
     problem: str
@@ -51,7 +51,7 @@ class Cell:
 
     @property
     def no_worse(self) -> bool:
-        """Whether it is bold, as the paper would print it."""
+        """Whether the paper would print it in bold."""
         return self.pairs is not None and self.comparison is not None and self.pairs.no_worse
 
     @property
@@ -257,7 +257,7 @@ def _p(value: float) -> str:
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose columns also line up where Markdown is read as it is."""
+    """A Markdown table whose columns also line up as plain text."""
     widths = [max(3, *(len(text) for text in column)) for column in zip(head, *rows, strict=True)]
     lines = [head, ["-" * width for width in widths], *rows]
     return [f"| {' | '.join(map(str.ljust, line, widths))} |" for line in lines]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bopp.paper.check import OBSERVED, Check
-from bopp.plot import canvas, save
+from bopp.view.canvas import canvas, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLACK, GREY = "black", "#8c8c8c"
-COLOURS = ("#D55E00", "#E69F00", "#009E73", "#0072B2", "#CC79A7")  # Okabe and Ito: told apart by every eye
+COLOURS = ("#D55E00", "#E69F00", "#009E73", "#0072B2", "#CC79A7")  # Okabe and Ito: safe for the colour-blind
 
 
 def draw(check: Check, folder: Path) -> list[Path]:
@@ -26,7 +26,7 @@ def draw(check: Check, folder: Path) -> list[Path]:
 
 
 def draw_regret(check: Check) -> Figure:
-    """Mean cumulative regret with the bounds and, below, alone: a panel for each l, a colour for each tau."""
+    """Mean cumulative regret with the bounds and, below, alone; a panel for each l, a colour for each tau."""
     plain, others = check.runs[0], check.runs[1:]
     numbers = list(dict.fromkeys(runs.schedule.number for runs in others)) or ["none"]
     distances = list(dict.fromkeys(runs.schedule.distance for runs in others))

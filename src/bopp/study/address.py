@@ -1,4 +1,4 @@
-"""Address: the URL of a store, understood, and shown without its secrets."""
+"""Address: the URL of a store, parsed, and shown without its secrets."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def shown(url: str) -> str:
 
 
 def without_secrets(url: sa.URL) -> str:
-    """A URL without its password, wherever that stands."""
+    """A URL without its password, even one given in the query."""
     return url.set(drivername=url.get_backend_name(), query={}).render_as_string()
 
 
 def understood(url: str) -> tuple[sa.URL, Path | str | None]:
-    """The URL, and the file that it names, ":memory:", or None for a server."""
+    """The parsed URL, and the file that it names, ":memory:", or None for a server."""
     try:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, TypeError, ValueError) as error:

@@ -1,13 +1,13 @@
-"""Command: an objective that is a program, told the params on its command line and read by what it prints.
+"""Command: an objective that is a program, which gets the params on its command line and prints the result.
 
-Of what it prints on its standard output, the first of these that there is counts:
+The result is the first of these that its standard output has:
 
     {"value": 0.25}                    the last line that is a JSON object with "value", wherever it is
-    0.25                               the last line, if it is one number alone
+    0.25                               the last line, if it is a single number
     {"error": 0.1, "latency": 12.5}    the last line that is a JSON object with a number
 
-A failure is {"value": null}, with a reason under "error" if there is one, or {"error": "diverged"} without a
-number.
+A failure is {"value": null}, with a reason under "error" if there is one, or {"error": "diverged"} with no
+number in the object.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from bopp.errors import CommandError, ConfigError
-from bopp.evaluation import end_with_parent
+from bopp.run.processes import end_with_parent
 from bopp.space import Params
-from bopp.trial import number_of
 
-LONGEST_READ = 1_000_000  # bytes at the end of an output
+LONGEST_READ = 1_000_000  # bytes, from the end of an output
 LONGEST_REASON = 500  # characters of an error text
-ALL = "params"  # {params} is every one of them, as JSON
+ALL = "params"  # {params} stands for all of them, as JSON
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-HOLE = "\0"  # a placeholder, when only its place matters
+HOLE = "\0"  # stands for a placeholder when only its position matters
 QUOTED = re.compile(r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|\$\0""", re.DOTALL)
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WANTED = 'a last line that is one number or {"value": ...}'
@@ -44,8 +43,8 @@ WANTED = 'a last line that is one number or {"value": ...}'
 class Command:
     """A program as an objective; `{name}` in the template is the value of a parameter, `{{` a brace.
 
-    A value is always part of one argument, whatever it holds. A shell gets it as a parameter of its own,
-    which it does not read again; within quotes of the template it could not tell the two apart.
+    A value never splits into several arguments, whatever it holds. A shell gets it as a positional parameter,
+    quoted so that it is not parsed again; quotes around it in the template would undo this, so are refused.
     """
 
     template: str
@@ -57,10 +56,7 @@ class Command:
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:
             raise CommandError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
-        found = value_in(out)
-        if isinstance(found, dict) and found.keys() == {"value"}:
-            return number_of(found["value"])
-        return found
+        return value_in(out)
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse a template that cannot be run, or that leaves a parameter out."""
@@ -81,7 +77,7 @@ class Command:
             _check_quotable(self.template)
 
     def _parts(self) -> list[str]:
-        """What is filled in piece by piece: the words, or the whole where a shell splits it."""
+        """The pieces to fill in: the words of the template, or all of it if a shell will split it."""
         if self.shell:
             return [self.template]
         try:
@@ -122,7 +118,7 @@ def _number(line: str) -> float | None:
 
 
 def _results(line: str) -> dict[str, Any] | None:
-    """The JSON object that the line is, if it tells of a result or a failure."""
+    """The JSON object on this line, if it reports a result or a failure."""
     if not line.startswith("{"):
         return None
     try:
@@ -133,7 +129,7 @@ def _results(line: str) -> dict[str, Any] | None:
 
 
 def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """The object as it is, unless it tells of a failure."""
+    """The object as it is; raises if it reports a failure."""
     value = found.get("value")
     if _has_reason(found) and not _has_number(found):
         raise CommandError(_legible(found["error"]))
@@ -182,7 +178,7 @@ def _replaced(part: str, text_of: Callable[[str], str]) -> str:
 
 
 def _check_quotable(template: str) -> None:
-    """Refuse placeholders within quotes of a shell, where it would not put their values."""
+    """Refuse placeholders inside shell quotes, which would clash with the quotes around their values."""
     holes = _replaced(template, lambda name: HOLE)
     for found in QUOTED.finditer(holes):
         if HOLE in found[0]:
@@ -192,14 +188,14 @@ def _check_quotable(template: str) -> None:
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return repr(float(value))  # the shortest text that is this number; a NumPy scalar has another repr
+        return repr(float(value))  # the shortest text that reads back the same; a NumPy scalar's repr differs
     if value is None or isinstance(value, bool | int | tuple | list):
         return json.dumps(value, default=str)
     return str(value)
 
 
 def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
-    """The ends of both outputs, which go to files so that they may be of any length, and the exit code."""
+    """The ends of both outputs, and the exit code; outputs go to files, so they may be of any length."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             ended = subprocess.run(  # noqa: S603
@@ -210,7 +206,7 @@ def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
                 stderr=err,
                 preexec_fn=end_with_parent,
             )
-        except (OSError, ValueError) as error:  # ValueError: a NUL, or what this system cannot write
+        except (OSError, ValueError) as error:  # ValueError: a NUL, or text this system cannot encode
             reason = getattr(error, "strerror", None) or error
             raise CommandError(
                 f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}"
@@ -222,9 +218,7 @@ def _end_of(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - LONGEST_READ))
     text = file.read(LONGEST_READ).decode(errors="replace")
-    return (
-        f"...{text}" if size > LONGEST_READ else text
-    )  # a line without its beginning may look like a number
+    return f"...{text}" if size > LONGEST_READ else text  # a line that was cut must not pass for a number
 
 
 def _ending(code: int) -> str:
@@ -237,7 +231,7 @@ def _ending(code: int) -> str:
 
 
 def _legible(text: str) -> str:
-    """The last lines that are not empty, fit for a message."""
+    """The last non-empty lines, cut and cleaned for a message."""
     lines = "\n".join(line.rstrip() for line in COLOUR.sub("", text).splitlines() if line.strip())
     end = lines[-LONGEST_REASON:].strip()
     return "".join(

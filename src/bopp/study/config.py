@@ -1,4 +1,4 @@
-"""Config: a study as a file, study.toml; what is wrong in it becomes one line that names the field."""
+"""Config: a study described by a file, study.toml; a mistake in it becomes one line that names the field."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bopp.errors import ConfigError
+from bopp.problem import Direction
 from bopp.space import Params, Space
 from bopp.study.command import Command
 from bopp.study.function import python_objective
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
 from bopp.suggest import Recipe
-from bopp.trial import Direction
 
 TABLES = "[study], [objective] and [space]"
 
@@ -33,7 +33,7 @@ class Config:
     direction: Direction
     budget: int
     seed: int
-    recipe: Recipe | None  # None: the one that the study has, or bopp's default for a new one
+    recipe: Recipe | None  # None: the study's own, or bopp's default for a new study
     workers: int
     timeout: float | None
     target: float | None
@@ -90,7 +90,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _placed(text: str, last: int) -> str:
-    """A message of tomllib with its line in front."""
+    """A message of tomllib with the line number in front."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", text, re.DOTALL)
     if not found:
         return text
@@ -144,7 +144,7 @@ def _space(table: Any) -> Space:
 
 
 def _resolved(url: str, folder: Path) -> str:
-    """The URL, with a path to a file that means the same in any folder."""
+    """The URL, with the path of a file made absolute, so that it means the same in any folder."""
     try:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):

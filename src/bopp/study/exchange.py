@@ -1,6 +1,6 @@
-"""Exchange: a study as JSON Lines, to be kept, sent or read by other programs; and back, whole or not at all.
+"""Exchange: a study as JSON Lines, to keep, send or read with other programs; an import is all or nothing.
 
-The first line tells what the study is, each further one a trial, the last one a checksum of all before it.
+The first line says what the study is, then comes a line for each trial, and last a checksum of all before it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,31 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import sqlalchemy as sa
 
-from bopp.errors import BoppError, StudyError
-from bopp.study import opening
+from bopp.arguments import is_seed
+from bopp.errors import StudyError, reading
+from bopp.parts import has_parts_of_yours
+from bopp.plain import (
+    read_direction,
+    read_problem,
+    read_recipe,
+    read_space,
+    read_trial,
+    write_problem,
+    write_space,
+    write_trial,
+)
+from bopp.problem import Problem
+from bopp.study import catalogue
 from bopp.study.ledger import Claim, Ledger, new_ticket
-from bopp.study.recipes import has_parts_of_yours, read_recipe
 from bopp.study.store import Store
 from bopp.study.study import Study
-from bopp.trial import Direction, Trial
-from bopp.written import UNREADABLE, one_of, read_space, read_trial, written_space, written_trial
+from bopp.trial import Trial
 
-FORMAT = 1
+FORMAT = 2  # 1 had a direction instead of objectives and constraints, and one value per trial
 
 
 def exported(study: Study) -> bytes:
@@ -33,16 +44,22 @@ def exported(study: Study) -> bytes:
 
 
 def imported(url: str, content: bytes, name: str | None = None) -> str:
-    """Put an exported study into a store, under its own name or another; the name that it has there.
+    """Put an exported study into a store, under its own name or another; returns that name.
 
     Trials that were under way are handed out again to whoever asks next.
     """
-    head, trials = _read(content)
-    name = opening.checked_name(head["study"] if name is None else name)
-    definition = {field: head[field] for field in ("space", "direction", "seed", "recipe")}
+    head, problem, trials = _read(content)
+    name = catalogue.checked_name(head["study"] if name is None else name)
+    columns = {
+        "space": head["space"],
+        "direction": next(iter(problem.objectives.values())),
+        "problem": {field: head[field] for field in ("objectives", "constraints")},
+        "seed": head["seed"],
+        "recipe": head["recipe"],
+    }
     created_at = datetime.now(UTC).isoformat()
-    with Store(url) as store:
-        store.write(partial(_add, name, definition, trials, created_at), alone=True)
+    with Store(url, "create") as store:
+        store.write(partial(_add, name, columns, problem, trials, created_at), alone=True)
     return name
 
 
@@ -51,53 +68,58 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
     yield {
         "bopp": FORMAT,
         "study": study.name,
-        "space": written_space(study.space),
-        "direction": study.direction,
+        "space": write_space(study.space),
+        **write_problem(study.problem),
         "seed": study.seed,
         "recipe": study.definition.parts,
         "trials": len(trials),
     }
     for trial in trials:
-        yield written_trial(study.space, trial)
+        yield write_trial(study.space, trial)
 
 
-def _read(content: bytes) -> tuple[dict[str, Any], list[Trial]]:
-    """The first line and the trials of an export that is whole, and nobody's work but ours."""
+def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
+    """The first line, the problem and the trials of an export, which must be complete and unchanged."""
     body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
     body += b"\n"
     if not content.startswith(b'{"bopp": '):
         raise StudyError(f"wanted what bopp export wrote, got {content[:40]!r}")
     if last != _last_line(body):
         raise StudyError("the export is cut off or was changed: its checksum does not fit")
-    try:
+    with reading(f"wanted an export of a study, got {content[:40]!r}...", StudyError):
         head, *rows = [json.loads(line) for line in body.splitlines()]
-        if head["bopp"] != FORMAT:
+        if head["bopp"] not in (1, FORMAT):
             raise StudyError(f"wanted an export of format {FORMAT}, got {head['bopp']!r}: use a newer bopp")
         if head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
         space = read_space(head["space"])
-        one_of(get_args(Direction), head["direction"])
+        if head["bopp"] == 1:
+            problem = read_direction(space, head["direction"])
+            head |= write_problem(problem)
+        else:
+            problem = read_problem(space, head)
         if not has_parts_of_yours(head["recipe"]):
             read_recipe(head["recipe"])
-        if not isinstance(head["seed"], int) or head["seed"] < 0:
+        if not is_seed(head["seed"]):
             raise StudyError(f"wanted a seed >= 0, got {head['seed']!r}")
-        return head, [read_trial(space, row, number) for number, row in enumerate(rows)]
-    except StudyError:
-        raise
-    except (*UNREADABLE, BoppError) as error:
-        raise StudyError(f"wanted an export of a study, got {content[:40]!r}...: {error}") from error
+        return head, problem, [read_trial(problem, row, number) for number, row in enumerate(rows)]
 
 
 def _add(
-    name: str, definition: dict[str, Any], trials: list[Trial], created_at: str, connection: sa.Connection
+    name: str,
+    columns: dict[str, Any],
+    problem: Problem,
+    trials: list[Trial],
+    created_at: str,
+    connection: sa.Connection,
 ) -> None:
-    known = opening.find(connection, name)
+    known = catalogue.find(connection, name)
     if known and known["created_at"] == created_at:
-        return  # done before, when the acknowledgement was lost
+        return  # done by an earlier attempt, whose acknowledgement was lost
     if known:
         raise StudyError(f"there is a study {name!r} already: import under another name")
-    row = opening.create(connection, name, definition, created_at)
-    ledger = Ledger(row["id"], read_space(definition["space"]), definition["direction"])
+    row = catalogue.create(connection, name, columns, created_at)
+    ledger = Ledger(row["id"], problem)
     for trial in trials:
         free = 0.0 if trial.state == "asked" else None
         ledger.add(connection, trial, ledger.lock(connection), Claim(new_ticket(), free, free))

@@ -7,7 +7,7 @@ import sqlite3
 from sqlalchemy import exc
 
 BUSY = 60.0  # seconds to wait for other writers, or for a server that has answered before
-PASSING = ("08", "40001", "40P01", "53300", "57P")  # SQLSTATEs, or their beginnings, of faults that pass
+PASSING = ("08", "40001", "40P01", "53300", "57P")  # SQLSTATEs, or prefixes, of faults that pass
 HINTS = {
     "unable to open database file": "does its folder exist, and may it be written?",
     "readonly": "the file or its folder is read-only, or was moved or deleted",

@@ -21,7 +21,7 @@ REFERENCE = r"\A[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*\Z"
 
 
 def python_objective(text: str, folder: Path) -> Callable[[Params], Any]:
-    """The function named `module:function`, where modules are looked for in the folder first."""
+    """The function named by `module:function`; modules are looked up in the folder first."""
     if not re.search(REFERENCE, text):
         raise ConfigError(f'wanted "module:function", got {text!r}')
     name, _, words = text.partition(":")
@@ -54,7 +54,7 @@ def _imported(name: str, folder: Path) -> ModuleType:
 
 
 def _check_not_taken(name: str, folder: Path) -> None:
-    """Refuse a module that Python would not load, since it has another one of that name."""
+    """Refuse a module that Python would not load because it has already loaded another of that name."""
     spec, loaded = PathFinder.find_spec(name, [str(folder)]), sys.modules.get(name)
     if loaded is None or spec is None or spec.origin is None:
         return
@@ -70,9 +70,9 @@ def _file(module: ModuleType) -> str | None:
 
 
 def _place(error: BaseException, folder: Path) -> str:
-    """The line of the user's code at which an import ended, if there is one."""
+    """The line of the user's code at which an import failed, if there is one."""
     if isinstance(error, SyntaxError):
-        return ""  # its message has it
+        return ""  # its message already says the line
     ours = (__file__, importlib.__file__)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in ours]
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen ")]

@@ -1,4 +1,4 @@
-"""Interrupts: Ctrl-C and requests to end, put off while something must not be torn apart."""
+"""Interrupts: Ctrl-C and requests to terminate, put off while something must not be cut short."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C and requests to end until a transaction is over; pressed twice, they act at once."""
+    """Put off Ctrl-C and requests to terminate until the block ends; a second one acts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
-"""Leases: while its worker lives, a trial stays its own; a trial whose worker is silent goes to another.
+"""Leases: a trial belongs to its worker while that worker is alive; if it falls silent, another gets it.
 
-A worker renews its leases every sixth of their length. A lease runs out after two thirds of it, by the clock
-of the store, and is over when nobody has renewed it for another quarter, by the clock of whoever looks: a
-clock that was set forward may end every lease at once, but then its owners renew them before they are taken.
+A worker renews each lease every sixth of its length. A lease runs out after two thirds of its length by the
+clock of the store, and is over if nobody renews it for another quarter by the clock of whoever looks: if the
+store's clock is set forward, all leases may run out at once, but are renewed before anybody takes the trials.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bopp.arguments import checked_seconds
 from bopp.errors import RecipeError, StoreError
 from bopp.study import identity
 from bopp.study.store import Moment
 
 if TYPE_CHECKING:
-    from bopp.study.study import Study
+    from bopp.study.tickets import Tickets
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Lease:
     until: float
 
     def ran_out(self, now: Moment) -> bool:
-        """Whether the time is over, or so far ahead that the clock was set back or began anew."""
+        """Whether its end has passed, or is so far ahead that the clock was set back or restarted."""
         return not now.seconds < self.until <= now.seconds + self.seconds
 
 
@@ -45,7 +46,7 @@ class Watch:
         self._suspects: dict[Lease, float] = {}
 
     def over(self, leases: list[Lease], now: Moment) -> list[Lease]:
-        """The leases whose worker is dead, and those that ran out and were not renewed since."""
+        """The leases whose worker is dead, and those that ran out and have not been renewed since."""
         seen = time.monotonic()
         self._suspects = {lease: self._suspects.get(lease, seen) for lease in leases if lease.ran_out(now)}
         return [
@@ -56,22 +57,22 @@ class Watch:
 
 
 def checked(seconds: Any) -> float | None:
-    """The length of a lease, if it can be one."""
-    if seconds is None or (isinstance(seconds, int | float) and 0 < seconds < math.inf):
-        return seconds
-    raise RecipeError(f"lease must be a number of seconds above 0 or None, got {seconds!r}")
+    """The length of a lease; None holds a trial until it is told."""
+    if seconds == math.inf:
+        raise RecipeError("lease must be finite, or None for a hold without end, got inf")
+    return checked_seconds("lease", seconds)
 
 
-def until(now: Moment, seconds: float | None) -> float | None:
-    """When a lease of so many seconds that begins now runs out."""
-    return None if seconds is None else now.seconds + seconds * 2 / 3
+def until(now: Moment, seconds: float) -> float:
+    """When a lease of this many seconds runs out if it begins now."""
+    return now.seconds + seconds * 2 / 3
 
 
 class Heartbeat:
-    """A thread that renews the leases of a study for as long as this process lives."""
+    """A thread that renews the leases of tickets as long as the tickets and this process exist."""
 
-    def __init__(self, study: Study, seconds: float):
-        self._study = weakref.ref(study)
+    def __init__(self, tickets: Tickets, seconds: float):
+        self._tickets = weakref.ref(tickets)
         self._every = seconds / 6
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="bopp leases", daemon=True)
@@ -86,9 +87,9 @@ class Heartbeat:
 
     def _beat(self) -> None:
         while not self._stop.wait(self._every):
-            study = self._study()
-            if study is None:
+            tickets = self._tickets()
+            if tickets is None:
                 return
-            with suppress(StoreError):  # whoever asks or tells next will hear of it
-                study.renew()
-            del study
+            with suppress(StoreError):  # the next ask or tell will report it
+                tickets.renew()
+            del tickets

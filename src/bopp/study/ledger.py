@@ -1,7 +1,7 @@
-"""Ledger: the trials of one study as rows of a store; rows that did not change are read once and remembered.
+"""Ledger: the trials of one study as rows of a store; unchanged rows are read once and remembered.
 
-Every change takes the next revision of its study, and with it the study's row, which is locked until the
-change is committed: changes are seen in the order of their revisions, and none is missed.
+Every change takes the next revision of its study, which locks the study's row until the change is committed:
+so changes are seen in the order of their revisions, and none is missed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import uuid
 from dataclasses import dataclass, fields
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -17,18 +16,21 @@ import numpy as np
 import sqlalchemy as sa
 
 from bopp.data import Array, History
-from bopp.errors import BoppError, StudyError
-from bopp.space import Params, Space
+from bopp.errors import StudyError, reading
+from bopp.plain import read_params, read_trial, write_params, write_trial
+from bopp.problem import Problem
+from bopp.space import Params
 from bopp.study.leases import Lease
 from bopp.study.schema import as_of, queue, studies, trials, version_at
-from bopp.trial import Direction, Trial, history_of
-from bopp.written import UNREADABLE, read_params, read_trial, written_params
+from bopp.trial import Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
 
 NOTHING = -(2**62)  # as a revision: before all others, even those of a damaged store
 
-FIELDS = [trials.c[field.name] for field in fields(Trial)]
+APART = ("values", "noise", "measurements")  # the first value has its own column, the rest is in `more`
+FIELDS = [trials.c[field.name] for field in fields(Trial) if field.name not in APART]
+FIELDS += [trials.c.value, trials.c.more]
 
 # statements that every ask and tell needs, built once
 MY, SINCE = sa.bindparam("my", type_=sa.BigInteger), sa.bindparam("since", type_=sa.BigInteger)
@@ -61,7 +63,7 @@ FIRST = WAITING.limit(1)
 
 @dataclass(frozen=True)
 class Claim:
-    """The hold that somebody has on a trial; without `seconds`, until it is told."""
+    """A worker's hold on a trial: for `seconds` unless renewed, or until it is told if that is None."""
 
     ticket: str
     seconds: float | None = None
@@ -69,12 +71,12 @@ class Claim:
 
 
 class Ledger:
-    """Reads and writes trials, within transactions that others begin and end."""
+    """Reads and writes trials, within transactions that the caller begins and ends."""
 
-    def __init__(self, id: int, space: Space, direction: Direction):
+    def __init__(self, id: int, problem: Problem):
         self._id = id
-        self._space = space
-        self._direction = direction
+        self._problem = problem
+        self._space = problem.space
         self._trials: list[Trial] = []
         self._rows: list[Array] = []
         self._revision = NOTHING
@@ -92,18 +94,18 @@ class Ledger:
         if not all(type(revision) is int and revision > 0 for revision in revisions):
             raise StudyError("a trial has no revision: the store is damaged")
         for trial in changed:
-            at = slice(trial.number, trial.number + 1)  # its place, or the end
+            at = slice(trial.number, trial.number + 1)  # replaces a known trial or appends a new one
             self._trials[at], self._rows[at] = [trial], [self._space.encode(trial.params)]
         self._revision = max([self._revision, *revisions])
         return tuple(self._trials)
 
     def history(self, known: tuple[Trial, ...]) -> History:
-        """These first trials as the engine sees them."""
+        """The known trials, which must be the first ones here, as the engine sees them."""
         X = np.array(self._rows[: len(known)]).reshape(-1, self._space.dimension)
-        return history_of(known, X, self._direction)
+        return self._problem.history(known, X)
 
     def lock(self, connection: sa.Connection) -> int:
-        """The revision of the change to come; others who want to change something wait for its end."""
+        """The revision for the change to come; other writers wait until it is committed."""
         connection.execute(LOCK, {"my": self._id})
         revision = self.revision(connection)
         if type(revision) is not int or revision <= max(0, self._revision):
@@ -113,7 +115,7 @@ class Ledger:
         return int(revision)
 
     def revision(self, connection: sa.Connection) -> Any:
-        """That of the last change."""
+        """The revision of the last change."""
         revision = connection.execute(REVISION, {"my": self._id}).scalar()
         if revision is None:
             raise StudyError("the study is no longer in its store")
@@ -125,20 +127,20 @@ class Ledger:
         return None if row is None else self._read(row)
 
     def add(self, connection: sa.Connection, trial: Trial, revision: int, claim: Claim) -> None:
-        """A further trial."""
+        """Insert a new trial."""
         held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
         row = {"study": self._id, "revision": revision, **self._written(trial), **held}
         connection.execute(trials.insert(), row)
 
     def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
-        """A trial in the place of the one with its number."""
+        """Replace the trial of this number."""
         row = {f"new_{name}": value for name, value in self._written(trial).items()}
         change = {"my": self._id, "my_number": trial.number, "new_revision": revision, **row}
         if connection.execute(CHANGE, change).rowcount != 1:
             raise StudyError(f"trial {trial.number} is no longer in its store")
 
     def leases(self, connection: sa.Connection) -> list[Lease]:
-        """The trials that are under way, and would go to another if their worker fell silent."""
+        """The leases of trials under way, which would go to another if their worker fell silent."""
         leases = [Lease(*row) for row in connection.execute(RUNNING, {"my": self._id})]
         for lease in leases:
             if not isinstance(lease.seconds, float) or not isinstance(lease.until, float):
@@ -148,14 +150,14 @@ class Ledger:
     def take_over(
         self, connection: sa.Connection, lease: Lease, revision: int, claim: Claim, worker: str
     ) -> bool:
-        """Give a trial to another; false where it was renewed, told or taken meanwhile."""
+        """Give a trial to another worker; false if it was renewed, told or taken in the meantime."""
         held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
         same = (trials.c.ticket == lease.ticket) & (trials.c.lease_until == lease.until)
         taken = trials.update().where(same, trials.c.state == "asked")
         return connection.execute(taken.values(worker=worker, revision=revision, **held)).rowcount == 1
 
     def renew(self, connection: sa.Connection, tickets: list[str], until: float) -> None:
-        """Leases that run until later. No revision: nobody's view of the trials changes."""
+        """Extend leases. This takes no revision: nobody's view of the trials changes."""
         mine = trials.c.ticket.in_(tickets) & (trials.c.state == "asked")
         connection.execute(trials.update().where(mine).values(lease_until=until))
 
@@ -165,43 +167,47 @@ class Ledger:
         connection.execute(trials.update().where(mine).values(lease=0.0, lease_until=0.0))
 
     def queued(self, connection: sa.Connection, first: bool = False) -> list[tuple[str, Params]]:
-        """The tickets and params that wait to be asked for, first come first; or the first one alone."""
+        """The tickets and params that wait to be asked for, oldest first; or only the oldest."""
         rows = connection.execute(FIRST if first else WAITING, {"my": self._id})
         return [(row.ticket, self._params(row.params)) for row in rows]
 
     def push(self, connection: sa.Connection, ticket: str, params: Params) -> None:
-        """Put params at the end of the queue, once for each ticket."""
+        """Put params at the end of the queue, once per ticket."""
         place = self.lock(connection)
         if not connection.execute(sa.select(queue.c.place).where(queue.c.ticket == ticket)).first():
             row = {"ticket": ticket, "study": self._id, "place": place, "popped": False}
             connection.execute(queue.insert().values(params=self._text(params), **row))
 
     def pop(self, connection: sa.Connection, ticket: str) -> bool:
-        """Take a ticket from the queue; false where it is gone."""
+        """Take a ticket from the queue; false if it is gone."""
         waiting = (queue.c.ticket == ticket) & queue.c.popped.is_not(sa.true())
         return connection.execute(queue.update().where(waiting).values(popped=True)).rowcount == 1
 
     def _text(self, params: Params) -> str:
-        return json.dumps(written_params(self._space, params), allow_nan=False)
+        return json.dumps(write_params(self._space, params), allow_nan=False)
 
     def _params(self, text: str) -> Params:
-        try:
+        with reading(f"queued params cannot be read: {text[:200]!r}", StudyError):
             return read_params(self._space, json.loads(text))
-        except (*UNREADABLE, BoppError) as error:
-            raise StudyError(f"queued params cannot be read: {text[:200]!r}: {error}") from error
 
     def _written(self, trial: Trial) -> dict[str, Any]:
-        row = {column.name: getattr(trial, column.name) for column in FIELDS}
-        times = {name: _written_time(row[name]) for name in ("asked_at", "told_at")}
-        return {**row, **times, "params": self._text(trial.params)}
+        row = write_trial(self._space, trial)
+        apart = {name: row.pop(name) for name in APART}
+        first = next(iter(apart["values"]), None)
+        row["value"] = apart["values"].pop(first, None)
+        more = {name: part for name, part in apart.items() if part}
+        row["more"] = json.dumps(more, allow_nan=False) if more else None
+        return {**row, "params": json.dumps(row["params"], allow_nan=False)}
 
     def _read(self, row: sa.RowMapping) -> Trial:
-        number = row["number"]
-        try:
-            values = {column.name: row[column.name] for column in FIELDS}
-            return read_trial(self._space, {**values, "params": json.loads(row["params"])}, number)
-        except (*UNREADABLE, BoppError) as error:
-            raise StudyError(f"trial {number} cannot be read: {error}") from error
+        with reading(f"trial {row['number']} cannot be read", StudyError):
+            written = {column.name: row[column.name] for column in FIELDS}
+            value, more = written.pop("value"), written.pop("more")
+            apart = {"values": {}} if more is None else {"values": {}, **json.loads(more)}
+            if value is not None:
+                apart["values"] = {next(iter(self._problem.objectives)): value, **apart["values"]}
+            params = json.loads(written["params"])
+            return read_trial(self._problem, {**written, **apart, "params": params}, written["number"])
 
 
 @cache
@@ -212,15 +218,11 @@ def _changed(version: int) -> sa.Select[Any]:
 
 
 def new_ticket() -> str:
-    """A word that nobody else has."""
+    """A random word that nobody else has."""
     return uuid.uuid4().hex
 
 
 def storable(text: str) -> str:
-    """A text as every database takes it: no NUL, nothing that is not Unicode, not too long."""
+    """A text that every database accepts: no NUL, only valid Unicode, not too long."""
     clean = text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")
     return clean if len(clean) <= LONGEST_TEXT else f"{clean[:LONGEST_TEXT]}... ({len(clean)} characters)"
-
-
-def _written_time(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat()

@@ -11,11 +11,11 @@ from bopp.errors import MissingExtra, StudyError
 from bopp.study import faults
 from bopp.study.address import WANTED, without_secrets
 
-LOCK = 0x626F7070  # number of the advisory lock of a whole database: "bopp"
+LOCK = 0x626F7070  # key of the advisory lock for the whole database: "bopp"
 
 
 def engine(url: sa.URL, read_only: bool) -> sa.Engine:
-    """Keeps up to two connections; a server that vanished is noticed within a minute, not TCP's hours."""
+    """Keeps up to two connections; a server that vanished is noticed within a minute, not after hours."""
     watchful: dict[str, Any] = {
         "connect_timeout": 10,
         "keepalives_idle": 30,

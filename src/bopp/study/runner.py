@@ -1,4 +1,4 @@
-"""Runner: work on a study, together with all others who do, until it has as many trials as its budget."""
+"""Runner: work on a study, alongside everyone else who does, until it has as many trials as its budget."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bopp.drive import Limits, drive
 from bopp.errors import NoResultError, StoreError
-from bopp.evaluation import Objective, evaluator
-from bopp.progress import Meter
+from bopp.run.evaluation import Objective
+from bopp.run.loop import Limits, run_trials
+from bopp.run.place import evaluator
+from bopp.run.progress import Meter
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 LOOK = 0.5  # seconds between looks at the trials of others, once there is nothing else to do
 
 
-def work(
+def run_study(
     study: Study,
     objective: Objective,
     budget: float,
@@ -26,9 +27,9 @@ def work(
     timeout: float | None,
     executor: Any,
     limits: Limits,
-    show: Meter,
+    meter: Meter,
 ) -> None:
-    """Ask, evaluate and tell; trials that are not told in the end are given back."""
+    """Ask, evaluate and tell; trials still untold at the end are given back."""
     at_once = _threads(executor) if workers is None else workers
     before = study.held
 
@@ -39,12 +40,12 @@ def work(
 
     try:
         with evaluator(objective, at_once, timeout, executor) as evaluation:
-            while not drive(study, ask, evaluation, at_once, show, limits):
+            while not run_trials(study, ask, evaluation, at_once, meter, limits):
                 if _reached(study, limits) or not study.others_at_work:
                     return
-                time.sleep(LOOK)  # a trial of somebody who falls silent comes here
+                time.sleep(LOOK)  # if another worker falls silent, its trial comes here
     finally:
-        with suppress(StoreError):  # then their leases run out
+        with suppress(StoreError):  # if that fails, their leases run out
             for number in study.held - before:
                 study.release(number)
 
@@ -53,11 +54,11 @@ def _reached(study: Study, limits: Limits) -> bool:
     if limits.target is None:
         return False
     try:
-        return limits.reached(study.best, study.direction)
+        return study.problem.reaches(study.best, limits.target)
     except NoResultError:
         return False
 
 
 def _threads(executor: Any) -> int:
-    """As many evaluations at once as a Dask cluster has threads; elsewhere one."""
+    """How many evaluations to run at once: as many as a Dask cluster has threads, otherwise one."""
     return max(1, sum(executor.nthreads().values())) if hasattr(executor, "nthreads") else 1

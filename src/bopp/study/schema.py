@@ -1,8 +1,8 @@
 """Schema: the tables of a store, and the steps that lead there from an empty database or an older version.
 
 A new store takes every step, an older one those it lacks, in one transaction. A step is never changed once it
-has been released; a change of the tables is a further step. A store that is only looked at takes no step: the
-columns that it lacks are read as NULL.
+has been released; a change to the tables is a new step. A store that is only looked at takes no step: columns
+that it lacks are read as NULL.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ schema = _table("bopp_schema", version=sa.Integer)
 
 studies = _table(
     "bopp_studies",
-    id=sa.BigInteger,  # drawn at random
+    id=sa.BigInteger,  # random
     name=sa.Text,
     space=sa.Text,  # JSON, as are direction, seed, recipe, and the params below
     direction=sa.Text,
@@ -63,9 +63,9 @@ trials = _table(
     worker=sa.Text,
     notes=sa.Text,
     ticket=sa.Text,  # of the ask that holds the trial
-    lease=sa.Double,  # seconds; none: held until it is told
+    lease=sa.Double,  # seconds; NULL: held until it is told
     lease_until=sa.Double,  # by the clock of the store
-    revision=sa.BigInteger,  # of the study, when the trial last changed
+    revision=sa.BigInteger,  # of the study when the trial last changed
     more=Later(sa.Text, since=3),  # JSON, or NULL
 )
 
@@ -75,7 +75,7 @@ queue = _table(
     study=sa.BigInteger,
     place=sa.BigInteger,
     params=sa.Text,
-    popped=sa.Boolean,  # and kept: a repeated enqueue must find it
+    popped=sa.Boolean,  # the row stays: a repeated enqueue must find it
 )
 
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -96,13 +96,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX bopp_trials_revision ON bopp_trials (study, revision)",),
     ("ALTER TABLE bopp_trials ADD COLUMN more TEXT", "ALTER TABLE bopp_studies ADD COLUMN problem TEXT"),
 )
-"""In words that SQLite and PostgreSQL both understand."""
+"""In SQL that SQLite and PostgreSQL both understand."""
 
 VERSION = len(STEPS)
 
 
 def version_of(connection: sa.Connection) -> int:
-    """The version of the tables in a database, 0 where there are none."""
+    """The version of the tables in a database, 0 if there are none."""
     if not sa.inspect(connection).has_table(schema.name):
         return 0
     versions = connection.execute(sa.select(schema.c.version)).scalars().all()
@@ -116,7 +116,7 @@ def version_of(connection: sa.Connection) -> int:
 
 
 def version_at(connection: sa.Connection) -> int:
-    """The version by which to read through a connection: the newest, unless its store says otherwise."""
+    """The version to assume when reading from a connection: the newest, unless its store says otherwise."""
     return int(connection.get_execution_options().get("bopp_version", VERSION))
 
 

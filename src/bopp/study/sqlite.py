@@ -27,7 +27,7 @@ def engine(path: Path | str, read_only: bool) -> sa.Engine:
 
     @event.listens_for(made, "connect")
     def prepare(connection: sqlite3.Connection, _: Any) -> None:
-        connection.execute("PRAGMA synchronous = EXTRA")  # syncs the folder too, from which the journal goes
+        connection.execute("PRAGMA synchronous = EXTRA")  # also syncs the folder, as the journal is deleted
         connection.execute("PRAGMA foreign_keys = ON")
 
     @event.listens_for(made, "begin")
@@ -38,14 +38,14 @@ def engine(path: Path | str, read_only: bool) -> sa.Engine:
 
 
 def uri(path: Path, mode: str) -> str:
-    """A file as SQLite wants it named, to be opened to read ("ro"), to write ("rw") or to create ("rwc")."""
+    """The SQLite URI of a file, to open it for reading ("ro"), for writing ("rw") or to create it ("rwc")."""
     return f"file:{quote(str(path))}?mode={mode}"
 
 
 def opened(path: Path | str, mode: str) -> sqlite3.Connection:
     """A connection to a file, or to memory; "ro" leaves the file and its folder as they are.
 
-    There are two exceptions, in which SQLite has to write although what the file holds stays the same. A
+    There are two exceptions, where SQLite has to write although the data in the file stay the same. A
     writer that was killed may leave a journal, which must be rolled back before anybody can read. And in WAL
     mode, which bopp never sets but others may, there are files beside the database while it is open.
     """
@@ -53,7 +53,7 @@ def opened(path: Path | str, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     if mode != "ro":
         return _opened(path, mode)
-    if path.is_dir():  # SQLite would speak of a disk error
+    if path.is_dir():  # SQLite would report a disk error
         raise sqlite3.OperationalError("unable to open database file")
     connection = _opened(path, mode)
     try:
@@ -62,7 +62,7 @@ def opened(path: Path | str, mode: str) -> sqlite3.Connection:
         connection.close()
         return _opened_despite(error, path)
     if journal == "wal":
-        with closing(connection):  # last, so that the other one removes the files beside the database
+        with closing(connection):  # closed while the other is open, which then removes the extra files
             return _opened_for_queries(path, "rw")
     return connection
 
@@ -75,12 +75,12 @@ def damage(path: Path, mode: str) -> str | None:
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        uri(path, mode), faults.BUSY, uri=True, isolation_level=None, check_same_thread=False
+        uri(path, mode), timeout=faults.BUSY, uri=True, isolation_level=None, check_same_thread=False
     )
 
 
 def _opened_for_queries(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection that has rolled back a journal, if there was one, and takes no change of data."""
+    """A connection that has rolled back a journal, if there was one, and refuses to change data."""
     connection = _opened(path, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
@@ -92,7 +92,7 @@ def _opened_for_queries(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _opened_despite(error: sqlite3.Error, path: Path) -> sqlite3.Connection:
-    """A connection to a file that mode "ro" does not suffice for; the error where nothing helps."""
+    """A connection to a file for which mode "ro" is not enough; raises the error if nothing helps."""
     if faults.left_half_done(error):
         try:
             return _opened_for_queries(path, "rw")
@@ -102,12 +102,12 @@ def _opened_despite(error: sqlite3.Error, path: Path) -> sqlite3.Connection:
             raise
     closed = getattr(error, "sqlite_errorname", None) in ("SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN")
     if closed and not any(Path(f"{path}-{beside}").exists() for beside in ("wal", "journal")):
-        return _opened_for_queries(path, "ro&immutable=1")  # WAL mode, in a folder where nobody can write
+        return _opened_for_queries(path, "ro&immutable=1")  # WAL mode, in a folder that is read-only
     raise error
 
 
 def _journal(connection: sqlite3.Connection) -> str:
-    """The kind of journal that a file has; to tell it, SQLite has to read the file."""
+    """The kind of journal that a file has; to find out, SQLite has to read the file."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
@@ -115,7 +115,7 @@ def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
     connection.execute("BEGIN")
     (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
     short = path.stat().st_size < pages * size
-    if short and _journal(connection) != "wal":  # which keeps new pages beside the file for a while
+    if short and _journal(connection) != "wal":  # WAL keeps new pages beside the file
         return "its end is missing"
     for table, *_ in connection.execute("PRAGMA foreign_key_check"):
         if table in (schema.trials.name, schema.queue.name):

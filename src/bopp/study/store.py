@@ -1,4 +1,4 @@
-"""Store: a database in which studies live; every transaction is whole or not at all.
+"""Store: a database that holds studies; every transaction is all or nothing.
 
 store.read(transaction)     transaction(connection), which only reads
 store.write(transaction)    transaction(connection), which changes something; in SQLite one at a time
@@ -6,8 +6,8 @@ store.write(transaction)    transaction(connection), which changes something; in
 A transaction may be called again after a lost connection, so it must be safe to repeat: what it inserts
 carries a ticket by which a second call finds what the first one did.
 
-Looking never writes: a store that is opened to look stays as it is, to the last byte. One of an older version
-is not migrated; what its tables lack is read as NULL.
+Looking never writes: the data in a store that is opened read-only stay as they are (`sqlite.opened` has the
+small print). One of an older version is not migrated; columns that it lacks are read as NULL.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Moment:
-    """The time of a store: of day, for people, and in seconds on a clock that nobody sets, for leases."""
+    """The time of a store: UTC for people, and seconds for leases, which are monotonic except on a server."""
 
     utc: datetime
     seconds: float
@@ -57,8 +57,8 @@ class Store:
     """A database by its URL.
 
     Args:
-        access: "look" only reads; "use" wants a store that is there, and migrates one of an older version;
-            "create" makes a SQLite file and the tables where there are none.
+        access: "look" only reads; "use" needs an existing store, and migrates one of an older version;
+            "create" also makes the SQLite file and the tables if there are none.
     """
 
     def __init__(self, url: str, access: Access = "create"):
@@ -82,10 +82,10 @@ class Store:
         return without_secrets(self.url)
 
     def read(self, transaction: Transaction[T]) -> T:
-        """What a transaction finds that only reads."""
+        """The result of a transaction that only reads."""
 
         def look(connection: sa.Connection) -> T:
-            if self._version < schema.VERSION:  # and somebody may have migrated it since
+            if self._version < schema.VERSION:  # somebody may have migrated it since
                 self._version = schema.version_of(connection)
                 connection = connection.execution_options(bopp_version=self._version)
             return transaction(connection)
@@ -93,9 +93,9 @@ class Store:
         return self._run(look, "BEGIN")
 
     def write(self, transaction: Transaction[T], alone: bool = False) -> T:
-        """What a transaction returns, once its changes are on the disk.
+        """The result of a transaction that changes something, once its changes are on disk.
 
-        `alone` keeps out all others that want to be alone in the whole database, not only in one study.
+        With `alone` it waits for any other such transaction in the whole database, not only in one study.
         """
         self.check_writable()
 
@@ -107,20 +107,20 @@ class Store:
         return self._run(locked, "BEGIN IMMEDIATE")
 
     def now(self, connection: sa.Connection) -> Moment:
-        """The time: of the server, or of this machine where the database is a file on it."""
+        """The time of the server, or of this machine if there is none."""
         if self.path is not None:
             return Moment(datetime.now(UTC), time.monotonic())
         server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         return Moment(server.astimezone(UTC), server.timestamp())
 
     def turn(self, study: int) -> AbstractContextManager[None]:
-        """Let one at a time look for a suggestion."""
+        """A block in which one worker at a time looks for a suggestion."""
         self.check_writable()
         self._leave_parent()
         return self._turns.take(study)
 
     def check_writable(self) -> None:
-        """Refuse to change a store that was opened to look."""
+        """Refuse to change a store that was opened read-only."""
         if self.access == "look":
             raise StudyError(f"{self!r} was opened to look (read_only=True), so nothing in it can be changed")
 
@@ -131,24 +131,24 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give back connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     def _lock(self) -> turns.Lock:
-        """By which processes take turns."""
+        """The lock by which processes take turns."""
         if self.path is None:
             return turns.by_server(self._engine)
         return turns.by_file(Path(f"{self.path}-turn")) if isinstance(self.path, Path) else turns.unlocked
 
     def _leave_parent(self) -> None:
-        """After a fork, leave connections and turns to the parent, whose they are."""
+        """After a fork, leave connections and turns to the parent, which owns them."""
         if os.getpid() != self._process:
             self._engine.dispose(close=False)
             self._turns.after_fork()
             self._process = os.getpid()
 
     def _run(self, transaction: Transaction[T], begin: str) -> T:
-        """Try until it succeeds, or until there is nothing more to hope for."""
+        """Retry until it succeeds, fails for good, or has taken too long."""
         deadline = time.monotonic() + (faults.BUSY if self._reached else ABSENT)
         pause = 0.01
         while True:

@@ -1,7 +1,7 @@
-"""Tables: what the tables of a study file may hold; what is wrong in one becomes a line that names the field.
+"""Tables: what the tables of a study file may hold; a mistake in one becomes a line that names the field.
 
-A table has the fields of a dataclass: for [study] and [objective] of one that is here, for a parameter of its
-own class, so that a new kind of parameter needs no table. An annotation says what a field may hold.
+A table has the fields of a dataclass: [study] and [objective] of one defined here, a parameter of its own
+class, so that a new kind of parameter needs no table. The annotation of a field says what it may hold.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from msgspec import Meta
 
 from bopp.errors import ConfigError, SpaceError
 from bopp.parameter import KINDS, Parameter
+from bopp.problem import Direction
 from bopp.study.function import REFERENCE
 from bopp.suggest import Recipe
-from bopp.trial import Direction
 
 Table = TypeVar("Table")
 
 LARGEST = sys.float_info.max
-LONGEST_GOT = 100  # characters of what came, in a message
+LONGEST_GOT = 100  # characters of a wrong value, in a message
 RECIPES: dict[str, Callable[[], Recipe | None]] = {
-    "default": lambda: None,  # the one that the study has, or bopp's default for a new one
+    "default": lambda: None,  # the study's own, or bopp's default for a new study
     "random": Recipe.random,
     "paper-ucb": lambda: Recipe.paper("ucb"),
     "paper-pi": lambda: Recipe.paper("pi"),
@@ -97,7 +97,7 @@ def parameter(where: str, row: Any) -> Parameter:
 
 
 def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
-    """The table with each field in its type; fields that it may have also are left out."""
+    """The table with each field in its type; it may have the fields in `also`, which are left out."""
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: wanted a table, got {shown(table)}")
     kinds, required = field_kinds(kind), _required(kind)
@@ -143,7 +143,7 @@ def wanted(kind: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value of the file as the file has it, or nearly so."""
+    """A value as it is written in the file, or nearly so."""
     if value is None:
         return "nothing"
     text = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)

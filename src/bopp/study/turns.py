@@ -1,7 +1,7 @@
-"""Turns: one at a time looks for a suggestion, among the threads, processes and machines of a study.
+"""Turns: of the threads, processes and machines that share a study, one at a time looks for a suggestion.
 
-Turns only save computing time. One that cannot be had in time is done without, and one that is lost does no
-harm: two who looked at once find out when they claim their trials.
+Turns only save computing time. A worker that waits too long for its turn goes ahead without it, and a lost
+turn does no harm: two workers that looked at the same time find out when they claim their trials.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 TURN = 30.0  # seconds to wait for a turn
-PAUSE = 0.002  # seconds between looks at a file that another process has locked
+PAUSE = 0.002  # seconds between attempts to lock a file that another process has locked
 
 Lock = Callable[[int, float], AbstractContextManager[None]]
-"""Waits for the lock of a study, until a time by `time.monotonic()` at most, and holds it in the block."""
+"""Waits for the lock of a study, at most until a time by `time.monotonic()`, and holds it in the block."""
 
 
 class Turns:
-    """Turns among the threads of this process; `lock` sees to all other processes."""
+    """Turns among the threads of this process; `lock` takes care of other processes."""
 
     def __init__(self, lock: Lock):
         self._lock = lock
@@ -33,13 +33,13 @@ class Turns:
 
     @contextmanager
     def take(self, study: int) -> Iterator[None]:
-        """Wait for a turn, but not for ever, and have it until the end of the block."""
+        """Wait for a turn, but not for ever, and keep it until the end of the block."""
         until = time.monotonic() + self._wait
         held = self._threads.acquire(timeout=self._wait)
         try:
             with self._lock(study, until):
                 missed = time.monotonic() >= until
-                # whoever holds the turn may be stopped: after one full wait, the next ones are short
+                # whoever holds the turn may be suspended: after one full wait, the next ones are short
                 self._wait = TURN / 30 if missed else TURN
                 yield
         finally:
@@ -58,7 +58,7 @@ def unlocked(_study: int, _until: float) -> Iterator[None]:
 
 
 def by_file(path: Path) -> Lock:
-    """Lock a byte of a file, one for each study; a file system without locks delays nobody."""
+    """Lock one byte of a file for each study; on a file system without locks, nobody waits."""
 
     @contextmanager
     def lock(study: int, until: float) -> Iterator[None]:
@@ -86,7 +86,7 @@ def by_file(path: Path) -> Lock:
 
 
 def by_server(engine: sa.Engine) -> Lock:
-    """Hold an advisory lock of PostgreSQL, on a connection of its own."""
+    """Hold an advisory lock of PostgreSQL on a separate connection."""
 
     @contextmanager
     def lock(study: int, until: float) -> Iterator[None]:

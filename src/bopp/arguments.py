@@ -1,0 +1,64 @@
+"""Arguments: what people pass to an optimizer, a study or a bridge, checked in one place."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bopp.errors import RecipeError, TellError
+from bopp.suggest import Recipe
+
+LARGEST_SEED = 10**1000
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed as an int, of any size that a database can hold as text."""
+    if is_seed(seed):
+        return int(seed)
+    raise RecipeError(f"seed must be an integer >= 0 and below 1e1000, got {_brief(seed)}")
+
+
+def is_seed(seed: Any) -> bool:
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    return whole and 0 <= int(seed) < LARGEST_SEED
+
+
+def checked_recipe(recipe: Any) -> Recipe:
+    """The recipe, or the default one if none is given."""
+    if recipe is None:
+        return Recipe.default()
+    if isinstance(recipe, Recipe):
+        return recipe
+    raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
+
+
+def checked_count(name: str, count: Any) -> int:
+    """How many of something: a budget, trials to ask for, workers."""
+    if isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1:
+        return int(count)
+    raise RecipeError(f"{name} must be an integer >= 1, got {count!r}")
+
+
+def checked_text(name: str, text: Any) -> str:
+    """An error or a note to keep with a trial."""
+    if isinstance(text, str):
+        return text
+    raise TellError(f"wanted a text as {name}, got {text!r}")
+
+
+def checked_seconds(name: str, seconds: Any) -> float | None:
+    """A time above 0, or None for no limit."""
+    number: Any = seconds
+    if number is None or (isinstance(seconds, Real) and number > 0):
+        time: float | None = number
+        return time
+    raise RecipeError(f"{name} must be a number of seconds above 0 or None, got {seconds!r}")
+
+
+def _brief(value: Any) -> str:
+    try:
+        return repr(value)[:100]
+    except ValueError:  # more digits than Python will convert to text
+        return "a larger one"

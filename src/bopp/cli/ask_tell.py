@@ -1,0 +1,124 @@
+"""Ask and tell: what to try next and what came out of it, for people and laboratories."""
+
+from __future__ import annotations
+
+import json as texts
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bopp.cli.source import STUDY, Json, Name, Source, held_open, record
+from bopp.cli.terminal import print_pairs, say, shown_value
+from bopp.errors import ConfigError, SpaceError
+
+if TYPE_CHECKING:
+    from bopp import Params, Study
+
+WHAT = "What came out: a number, or name=number for each value, with commas between."
+Value = Annotated[str, typer.Argument(help=WHAT)]
+Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
+Given = Annotated[list[str], typer.Argument(help="Of every parameter, name=value.")]
+In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
+Named = Annotated[str | None, typer.Option("--name", help="The study in the store.")]
+
+
+def ask(
+    source: Source = STUDY,
+    name: Name = None,
+    count: Annotated[int, typer.Option(min=1, help="Trials to evaluate at the same time.")] = 1,
+    json: Json = False,
+) -> None:
+    """Ask what to try next, by hand or in a laboratory; the trial is yours until it is told."""
+    with held_open(source, name) as study:
+        asked = study.ask(count)
+        if json:
+            print(texts.dumps([record(study, trial) for trial in asked], indent=1))
+            return
+        for trial in asked:
+            params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
+            print_pairs([(f"trial {trial.number}", ""), *params])
+        where = "" if source == STUDY else f" --in {shlex.quote(study.url if '://' in source else source)}"
+        say(f"Then: bopp tell {asked[0].number} VALUE{where}, or --failed REASON")
+
+
+def tell(
+    number: Annotated[int, typer.Argument(help="Of the trial.")],
+    value: Annotated[str | None, typer.Argument(help=WHAT)] = None,
+    source: In = STUDY,
+    name: Named = None,
+    failed: Annotated[str | None, typer.Option(help="Why there is no value.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note to keep with the trial.")] = None,
+    noise: Noise = None,
+) -> None:
+    """Tell what came out of a trial; once told, a value cannot be changed."""
+    if (value is None) == (failed is None):
+        raise ConfigError("wanted a value, or --failed with a reason, and not both")
+    with held_open(source, name) as study:
+        if value is None:
+            told = study.fail(number, failed or "")
+        else:
+            told = study.tell(number, _values(study, value), noise)
+        if note is not None:
+            study.note(number, note)
+        say(f"trial {told.number} {told.state}" + (f": {told.value!r}" if told.value is not None else ""))
+
+
+def observe(
+    value: Value,
+    params: Given,
+    source: In = STUDY,
+    name: Named = None,
+    noise: Noise = None,
+) -> None:
+    """Add a result from elsewhere, which was never asked for."""
+    with held_open(source, name) as study:
+        trial = study.observe(_params(study, params), _values(study, value), noise)
+        say(f"trial {trial.number} {trial.state}")
+
+
+def enqueue(
+    params: Given,
+    source: In = STUDY,
+    name: Named = None,
+) -> None:
+    """Have these params tried before any suggestion."""
+    with held_open(source, name) as study:
+        study.enqueue(_params(study, params))
+        say(f"{len(study.queued)} in the queue")
+
+
+def _values(study: Study, text: str) -> float | dict[str, float]:
+    """What somebody typed as values; a slip of the hand is refused and not taken for a failure."""
+    if "=" not in text and len(study.problem.names) == 1:
+        return _number("value", text)
+    pairs = [(name.strip(), number) for name, _, number in (word.partition("=") for word in text.split(","))]
+    names = [name for name, _ in pairs]
+    if "" in names or len(set(names)) < len(names) or not set(study.problem.names) <= set(names):
+        wanted = ",".join(f"{name}=..." for name in study.problem.names)
+        raise ConfigError(f"wanted {wanted}, each once, got {text!r}")
+    return {name: _number(name, number) for name, number in pairs}
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"wanted a number as {name}, got {text!r}") from None
+
+
+def _params(study: Study, words: Sequence[str]) -> Params:
+    """The params given as name=value words, each parsed by its parameter."""
+    params: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        parameter = study.space.parameters.get(name)
+        if not equals or parameter is None:
+            wanted = ", ".join(f"{name}=..." for name in study.space.parameters)
+            raise ConfigError(f"wanted {wanted}, got {word!r}")
+        try:
+            params[name] = parameter.parse(text)
+        except SpaceError as error:
+            raise ConfigError(f"{name}: {error}") from None
+    return params

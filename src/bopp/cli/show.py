@@ -1,0 +1,191 @@
+"""Show: the progress of a study, its trials and pictures; and its export and import."""
+
+from __future__ import annotations
+
+import csv as tables
+import json as texts
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bopp.cli.source import STUDY, Json, Name, Source, existing, record
+from bopp.cli.terminal import print_pairs, print_table, say, shown_value
+from bopp.errors import ConfigError, NoResultError, StoreError, StudyError
+
+if TYPE_CHECKING:
+    from bopp import Study, Trial
+
+Picture = Literal["convergence", "slices", "parallel", "importance"]
+SUMMARY = ["study", "done", "failed", "asked", "best"]
+
+
+def status(source: Source = STUDY, name: Name = None) -> None:
+    """Show how far a study has come, or which studies a store has."""
+    from bopp.study.catalogue import names
+
+    if name is None and "://" in source and len(there := names(source)) != 1:
+        rows = []
+        for one in there:
+            with existing(source, one) as study:
+                rows.append(_summary(study))
+        print_table(SUMMARY, rows)
+        return
+    with existing(source, name) as study:
+        summary = dict(zip(SUMMARY, _summary(study), strict=True))
+        times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
+        more = {
+            "store": study.url,
+            "direction": ", ".join(
+                direction if name == "value" else f"{direction} {name}"
+                for name, direction in study.problem.objectives.items()
+            ),
+            "parameters": ", ".join(study.space.parameters),
+            "queued": str(len(study.queued)),
+            "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),
+            "last change": max(times).isoformat(" ", "seconds") if times else "",
+        }
+        print_pairs(list({**summary, **more}.items()))
+
+
+def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
+    """Print the best trial."""
+    with existing(source, name) as study:
+        trial = study.best
+        if json:
+            print(texts.dumps(record(study, trial), indent=1))
+            return
+        values = [(name, shown_value(value)) for name, value in trial.values.items()]
+        params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
+        print_pairs([*values, ("trial", str(trial.number)), ("params", ""), *params])
+
+
+def trials(
+    source: Source = STUDY,
+    name: Name = None,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="For spreadsheets.")] = False,
+) -> None:
+    """Print every trial."""
+    with existing(source, name) as study:
+        if json and csv:
+            raise ConfigError("wanted one of --json and --csv, got both")
+        if json:
+            print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
+        elif csv:
+            _print_csv(study)
+        else:
+            values, names = study.problem.names, list(study.space.parameters)
+            rows = [
+                [
+                    str(trial.number),
+                    trial.state,
+                    *(_brief(trial.values.get(name, "")) for name in values),
+                    *(_brief(trial.params[name]) for name in names),
+                    trial.error or trial.notes or "",
+                ]
+                for trial in study.trials
+            ]
+            print_table(["trial", "state", *values, *names, "remark"], rows)
+
+
+def export(
+    source: Source = STUDY,
+    name: Name = None,
+    out: Annotated[Path | None, typer.Option(help="A file, in place of the standard output.")] = None,
+) -> None:
+    """Write a study as JSON Lines, with a checksum at the end."""
+    from bopp.files import write_whole
+    from bopp.study.exchange import exported
+
+    with existing(source, name) as study:
+        content = exported(study)
+    if out is None:
+        sys.stdout.write(content.decode())
+        return
+    try:
+        write_whole(out, content)
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {error.strerror}") from None
+    say(f"Wrote {out}")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="What bopp export wrote.")],
+    url: Annotated[str, typer.Argument(help="The URL of a store.")],
+    name: Annotated[str | None, typer.Argument(help="Another name for the study.")] = None,
+) -> None:
+    """Put an exported study into a store, if it is complete and unchanged."""
+    from bopp.study.address import shown
+    from bopp.study.exchange import imported
+
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
+    try:
+        kept = imported(url, content, name)
+    except StudyError as error:
+        raise StudyError(f"{file}: {error}") from None
+    say(f"Imported {kept!r} into {shown(url)}")
+
+
+def plot(
+    source: Source = STUDY,
+    name: Name = None,
+    kind: Annotated[Picture | None, typer.Option(help="One picture; all four without it.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder for the pictures.")] = Path("pictures"),
+) -> None:
+    """Draw a study: convergence, slices, parallel coordinates, importance; as PNG and SVG."""
+    from bopp.parts import has_parts_of_yours
+    from bopp.view import canvas, drawing
+
+    with existing(source, name) as study:
+        result = study.result
+        recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
+    draw: dict[Picture, Any] = {
+        "convergence": drawing.convergence,
+        "slices": partial(drawing.slices, recipe=recipe),
+        "parallel": drawing.coordinates,
+        "importance": partial(drawing.importances, recipe=recipe),
+    }
+    try:
+        for word in [kind] if kind else draw:
+            for path in canvas.save(draw[word](result), out, word):
+                print(path)
+    except OSError as error:
+        raise StoreError(f"cannot write to {out}: {error.strerror}") from None
+
+
+def _summary(study: Study) -> list[str]:
+    states = [trial.state for trial in study.trials]
+    try:
+        found = f"{study.best.value:.6g} in trial {study.best.number}"
+    except NoResultError:
+        found = "none yet"
+    return [study.name, *(str(states.count(state)) for state in ("done", "failed", "asked")), found]
+
+
+def _who(trial: Trial) -> str:
+    return (trial.worker or "somebody").rpartition("/")[0]
+
+
+def _print_csv(study: Study) -> None:
+    trials, params = study.trials, list(study.space.parameters)
+    values = study.problem.names
+    measured = list(dict.fromkeys(name for trial in trials for name in trial.measurements))
+    fields = ["error", "origin", "asked_at", "told_at", "worker", "notes"]
+    writer = tables.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["number", "state", *values, *params, *fields, *measured])
+    for trial in trials:
+        row = record(study, trial)
+        cells = [trial.number, trial.state, *(trial.values.get(name) for name in values)]
+        cells += [trial.params[name] for name in params]
+        cells += [row[field] for field in fields]
+        writer.writerow([*cells, *(trial.measurements.get(name) for name in measured)])
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else shown_value(value)

@@ -1,0 +1,233 @@
+"""Plain: bopp's values in a form that JSON can hold, and back, with everything checked on reading.
+
+    write_x(...) -> strings, numbers, true, false, null, lists and dicts of these        read_x(...) -> x
+
+The parts of a recipe have a room of their own, `parts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, get_args
+
+from bopp.errors import BoppError, NoResultError, StudyError, reading
+from bopp.parameter import KINDS, Parameter, is_plain
+from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
+from bopp.problem import AtLeast, AtMost, Direction, Holds, Problem
+from bopp.space import Params, Space
+from bopp.suggest import Recipe
+from bopp.trial import Origin, State, Trial
+
+LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
+TIMES = ("asked_at", "told_at")
+DICTS = ("values", "noise", "measurements")
+TRIAL = {field.name for field in fields(Trial)}
+NEEDED = {"number", "params", "state", "values", "error"}
+
+
+def write_space(space: Space) -> dict[str, Any]:
+    """The declarations of a space."""
+    return {name: _write_parameter(name, parameter) for name, parameter in space.parameters.items()}
+
+
+def read_space(rows: Mapping[str, Any]) -> Space:
+    """The space that `write_space` wrote."""
+    return Space({name: _read_parameter(row) for name, row in rows.items()})
+
+
+def write_problem(problem: Problem) -> dict[str, Any]:
+    """The objectives and the constraints of a problem; its space is written separately."""
+    constraints = [_write_constraint(constraint) for constraint in problem.constraints]
+    return {"objectives": dict(problem.objectives), "constraints": constraints}
+
+
+def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
+    """The problem that `write_problem` wrote; the predicate of a `Holds` has to be passed in again."""
+    if not isinstance(row["objectives"], dict):
+        raise BoppError(f"wanted objectives by name, got {row['objectives']!r}")
+    return Problem(space, row["objectives"], [_read_constraint(one) for one in row["constraints"]])
+
+
+def read_direction(space: Space, direction: Any) -> Problem:
+    """The problem of an earlier version, which had only a direction."""
+    return Problem(space, {"value": one_of(get_args(Direction), direction)})
+
+
+def write_params(space: Space, params: Params) -> dict[str, Any]:
+    """The values of params; an option that JSON would change is written as its index in the list."""
+    return {name: space.parameters[name].to_json(value) for name, value in params.items()}
+
+
+def read_params(space: Space, row: Mapping[str, Any]) -> Params:
+    """The params that `write_params` wrote."""
+    known = space.parameters
+    return space.check(
+        {name: known[name].from_json(value) if name in known else value for name, value in row.items()}
+    )
+
+
+def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
+    """Every field of a trial."""
+    row = {field.name: getattr(trial, field.name) for field in fields(Trial)}
+    times = {name: row[name] and row[name].isoformat() for name in TIMES}
+    dicts = {name: {key: _write_number(value) for key, value in row[name].items()} for name in DICTS}
+    return {**row, **times, **dicts, "params": write_params(space, trial.params)}
+
+
+def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
+    """The trial that `write_trial` wrote, if it is a valid one; earlier versions wrote a single value."""
+    if "value" in row and "values" not in row:
+        values = {} if row["value"] is None else {problem.objective: row["value"]}
+        row = {name: part for name, part in row.items() if name != "value"} | {"values": values}
+    texts = all(isinstance(row.get(name), str | None) for name in ("error", "worker", "notes"))
+    if not NEEDED <= row.keys() <= TRIAL or type(row["number"]) is not int or not texts:
+        raise BoppError(f"wanted trial {number}, got {dict(row)!r}")
+    read: dict[str, Any] = {
+        "params": read_params(problem.space, row["params"]),
+        "state": one_of(get_args(State), row["state"]),
+        "origin": one_of(get_args(Origin), row["origin"]),
+    }
+    times = {name: _read_time(row.get(name)) for name in TIMES}
+    dicts = {name: {key: _read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
+    dicts["values"] = _ordered(problem, dicts["values"])
+    trial = Trial(**{**row, **read, **times, **dicts})
+    if trial.number != number or not problem.fits(trial):
+        raise BoppError(f"wanted trial {number} with a value if it is done, got {dict(row)!r}")
+    return trial
+
+
+def write_recipe(recipe: Recipe) -> dict[str, Any]:
+    """The parts of a recipe, each by its name and settings."""
+    return {field.name: write_part(getattr(recipe, field.name)) for field in fields(recipe)}
+
+
+def read_recipe(parts: Mapping[str, Any]) -> Recipe:
+    """The recipe that `write_recipe` wrote."""
+    yours = [name for name, part in parts.items() if has_parts_of_yours(part)]
+    if yours:
+        raise StudyError(
+            f"the recipe of this study has parts of your own ({', '.join(yours)}): open it with recipe="
+        )
+    with reading(f"the recipe of this study cannot be read ({SWITCH})", StudyError):
+        return Recipe(**{name: read_part(part) for name, part in parts.items()})
+
+
+def other_part(parts: Mapping[str, Any], recipe: Recipe) -> str | None:
+    """The name of the first part in which a recipe differs from the written one, or None if they agree.
+
+    Parts are compared as values, so a setting that a later version added counts with its default. Parts of
+    your own are the same if they are written alike.
+    """
+    mine = write_recipe(recipe)
+    for name in dict.fromkeys([*parts, *mine]):
+        if name not in mine:
+            return name
+        if has_parts_of_yours([parts.get(name), mine[name]]):
+            same = written_alike(parts.get(name), mine[name])
+        else:
+            same = _reads_as(parts, name) == getattr(recipe, name)
+        if not same:
+            return name
+    return None
+
+
+def _reads_as(parts: Mapping[str, Any], name: str) -> Any:
+    """A part as it was written, or by default if it was not; None if this version cannot make it."""
+    try:
+        return getattr(read_recipe({name: parts[name]} if name in parts else {}), name)
+    except StudyError:
+        return None
+
+
+def one_of(words: tuple[Any, ...], word: Any) -> Any:
+    """The word, if it is one of `words`."""
+    if word not in words:
+        raise BoppError(f"wanted one of {list(words)}, got {word!r}")
+    return word
+
+
+def _write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
+    settings = {field.name: getattr(parameter, field.name) for field in fields(parameter)}  # type: ignore[arg-type]
+    return {"kind": type(parameter).__name__} | {
+        setting: [_write_option(name, one) for one in value] if isinstance(value, tuple) else value
+        for setting, value in settings.items()
+    }
+
+
+def _read_parameter(row: Mapping[str, Any]) -> Parameter:
+    kind = KINDS[row["kind"]]
+    wanted = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    given = {setting: value for setting, value in row.items() if setting != "kind"}
+    switches = [given[name] for name, field in wanted.items() if isinstance(field.default, bool)]
+    if not all(type(one) is bool for one in switches):
+        raise BoppError(f"wanted the declaration of a parameter, got {row!r}")
+    return kind(
+        **{name: list(map(_read_option, one)) if type(one) is list else one for name, one in given.items()}
+    )
+
+
+def _write_option(name: str, option: Any) -> Any:
+    if isinstance(option, tuple):
+        return {"tuple": [_write_option(name, part) for part in option]}
+    if not is_plain(option):
+        raise BoppError(
+            f"{name!r}: JSON takes options that are text, numbers, None or tuples of these, got {option!r}"
+        )
+    return option
+
+
+def _read_option(option: Any) -> Any:
+    return tuple(map(_read_option, option["tuple"])) if isinstance(option, dict) else option
+
+
+def _ordered(problem: Problem, values: dict[str, Any]) -> dict[str, Any]:
+    """The values in the order of the problem, whose constraints may have been declared in another."""
+    return {name: values[name] for name in problem.names if name in values} | values
+
+
+def _write_constraint(constraint: AtMost | AtLeast | Holds) -> dict[str, Any]:
+    kind = type(constraint).__name__
+    if isinstance(constraint, Holds):
+        predicate = constraint.predicate
+        written = predicate.written if isinstance(predicate, Absent) else write_part(predicate)
+        return {"kind": kind, "name": constraint.name, "predicate": written}
+    return {"kind": kind, "name": constraint.name, "bound": constraint.bound}
+
+
+def _read_constraint(row: Mapping[str, Any]) -> AtMost | AtLeast | Holds:
+    if row["kind"] == Holds.__name__:
+        return Holds(row["name"], Absent(row["name"], row["predicate"]))
+    return LIMITS[row["kind"]](row["name"], row["bound"])
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Takes the place of a function of your own, which JSON cannot hold."""
+
+    name: str
+    written: Any
+
+    def __call__(self, params: Params) -> bool:
+        raise NoResultError(
+            f"the condition {self.name!r} is a function of your own, which has to be passed in"
+        )
+
+
+def _write_number(value: Any) -> Any:
+    return {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read_number(value: Any) -> Any:
+    return float(value["number"]) if isinstance(value, dict) else value
+
+
+def _read_time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise BoppError(f"wanted a time with its zone, got {text!r}")
+    return time

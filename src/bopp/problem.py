@@ -1,0 +1,293 @@
+"""Problem: what is to be found. Direction and feasibility are decided here and nowhere else.
+
+For the engine, larger is better, and a constraint is met where its margin is at least zero.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bopp.data import Array, History
+from bopp.errors import NoResultError, RecipeError, TellError
+from bopp.parameter import Parameter
+from bopp.space import Params, Space
+from bopp.trial import Answer, State, Trial, measurement, number_of
+
+Direction = Literal["minimize", "maximize"]
+Declaration = Mapping[str, Parameter] | Space
+
+LARGEST = sys.float_info.max
+LARGEST_NOISE = 1e150  # a standard deviation whose square does not overflow
+LONGEST_MEASUREMENT = 1000  # characters to keep of a measurement that is not a number
+
+
+class Constraint:
+    """What a trial must meet: `AtMost`, `AtLeast` or `Holds`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class AtMost(Constraint):
+    """The measured value of this name must not be above the bound."""
+
+    name: str
+    bound: float
+
+    def margin(self, value: Any) -> Any:
+        return self.bound - value
+
+
+@dataclass(frozen=True)
+class AtLeast(Constraint):
+    """The measured value of this name must not be below the bound."""
+
+    name: str
+    bound: float
+
+    def margin(self, value: Any) -> Any:
+        return value - self.bound
+
+
+@dataclass(frozen=True)
+class Holds(Constraint):
+    """A condition on the params that can be checked without an evaluation; `name` describes it in words."""
+
+    name: str
+    predicate: Callable[[Params], bool]
+
+    def __call__(self, params: Params) -> bool:
+        try:
+            return bool(self.predicate(dict(params)))
+        except NoResultError:
+            raise
+        except Exception as error:  # no reason to end a run: it only leaves open which trial is the best
+            raise NoResultError(f"the constraint {self.name!r} raised {error!r} for {params}") from error
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A space, what to minimise or maximise in it, and which constraints to meet.
+
+    Args:
+        space: a dict of name to Float, Int or Choice.
+        objectives: a dict of name to "minimize" or "maximize"; the objective function returns a dict with
+            these names, or just a number if there is only one.
+        constraints: `AtMost` and `AtLeast` for values that the objective function returns as well, `Holds`
+            for conditions on params. `best` is the best trial that meets them all.
+    """
+
+    space: Space
+    objectives: Mapping[str, Direction]
+    constraints: tuple[AtMost | AtLeast | Holds, ...]
+
+    def __init__(
+        self,
+        space: Declaration,
+        objectives: Mapping[str, Direction] | None = None,
+        constraints: Iterable[Constraint] = (),
+    ):
+        objectives = {"value": "minimize"} if objectives is None else objectives
+        if not isinstance(objectives, Mapping) or not objectives:
+            raise RecipeError(f"wanted a dict of objectives with their directions, got {objectives!r}")
+        if not isinstance(constraints, Iterable):
+            raise RecipeError(f"wanted a list of constraints, got {constraints!r}")
+        for name, direction in objectives.items():
+            _check_name("an objective", name)
+            checked_direction(direction)
+        object.__setattr__(self, "space", Space(space))
+        object.__setattr__(self, "objectives", dict(objectives))
+        object.__setattr__(self, "constraints", tuple(map(_checked_constraint, constraints)))
+        conditions = [constraint.name for constraint in self.constraints if isinstance(constraint, Holds)]
+        if len(set(conditions)) < len(conditions):
+            raise RecipeError(f"wanted a different name for each condition, got {conditions}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem) or list(self.objectives.items()) != list(other.objectives.items()):
+            return False  # order matters: the first objective is a trial's `value`
+        return (self.space, self.constraints) == (other.space, other.constraints)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @staticmethod
+    def of(space: Declaration | Problem, direction: Direction | None = None) -> Problem:
+        """The problem itself; or, for a space, the problem of a single value, to be minimised by default."""
+        if not isinstance(space, Problem):
+            return Problem(space, {"value": "minimize" if direction is None else direction})
+        if direction is not None:
+            raise RecipeError(f"a Problem has directions of its own, got direction {direction!r} beside it")
+        return space
+
+    @property
+    def objective(self) -> str:
+        """The name of the only objective."""
+        if len(self.objectives) > 1:
+            raise RecipeError(f"wanted a problem of one objective, got {list(self.objectives)}")
+        return next(iter(self.objectives))
+
+    def check_searchable(self) -> None:
+        """Refuse what no recipe can suggest for yet."""
+        if len(self.objectives) > 1:
+            raise RecipeError(f"bopp searches for one objective as yet, got {list(self.objectives)}")
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of the only objective."""
+        return self.objectives[self.objective]
+
+    @property
+    def limits(self) -> tuple[AtMost | AtLeast, ...]:
+        """The constraints on measured values."""
+        return tuple(constraint for constraint in self.constraints if not isinstance(constraint, Holds))
+
+    @property
+    def names(self) -> list[str]:
+        """What an evaluation must return: the objectives, then the other values that constraints need."""
+        return list(dict.fromkeys([*self.objectives, *(limit.name for limit in self.limits)]))
+
+    def gain(self, value: Any, objective: str | None = None) -> Any:
+        """A value, or an array of values, as larger-is-better; applied twice, it gives the value back."""
+        direction = self.objectives[self.objective if objective is None else objective]
+        return value if direction == "maximize" else -value
+
+    def answer(self, returned: Any, noise: Any = None) -> Answer:
+        """What an objective returned, as an answer.
+
+        It should be a number or a dict with every declared name. NaN, an infinity, None or a missing name is
+        a failure; a declared value that is not a number is an error. Other names are measurements.
+        """
+        given = self._named(returned)
+        numbers = {name: number_of(given[name], _word(name)) for name in self.names if name in given}
+        others = {name: measurement(value) for name, value in given.items() if name not in numbers}
+        for name in self.names:
+            if name not in numbers:
+                wanted, got = ", ".join(self.names), ", ".join(map(repr, given)) or "nothing"
+                return Answer(
+                    error=f"{name!r} is missing: wanted {wanted}, got {got}", measurements=numbers | others
+                )
+            if not math.isfinite(numbers[name]):
+                what = "the value" if name == "value" else repr(name)
+                rest = {other: number for other, number in numbers.items() if math.isfinite(number)}
+                return Answer(error=f"{what} was {numbers[name]}", measurements=rest | others)
+        return Answer(numbers, self._noise(noise), others)
+
+    def fits(self, trial: Trial) -> bool:
+        """Whether a trial has the values that its state requires: all declared ones if done, else none."""
+        if trial.state != "done":
+            return trial.state in get_args(State) and not trial.values and not trial.noise
+        numbers = [*trial.values.values(), *trial.noise.values()]
+        finite = all(type(number) is float and math.isfinite(number) for number in numbers)
+        named = list(trial.values) == self.names and trial.noise.keys() <= trial.values.keys()
+        return finite and named and all(sd >= 0.0 for sd in trial.noise.values())
+
+    def feasible(self, trial: Trial) -> bool:
+        """Whether a finished trial meets every constraint."""
+        limits = all(limit.margin(trial.values[limit.name]) >= 0.0 for limit in self.limits)
+        return limits and self.allows(trial.params)
+
+    def allows(self, params: Params) -> bool:
+        """Whether params meet the conditions that can be checked without an evaluation."""
+        return all(condition(params) for condition in self.constraints if isinstance(condition, Holds))
+
+    def best(self, trials: Sequence[Trial]) -> Trial:
+        """The best finished trial that meets the constraints; the first one if several are equally good."""
+        if len(self.objectives) > 1:
+            raise NoResultError(f"several objectives have no single best trial: {list(self.objectives)}")
+        finished = [trial for trial in trials if trial.state == "done"]
+        feasible = [trial for trial in finished if self.feasible(trial)] if self.constraints else finished
+        if feasible:
+            return max(feasible, key=lambda trial: self.gain(trial.values[self.objective]))
+        if finished:
+            raise NoResultError(f"none of {len(finished)} finished trials meets the constraints")
+        errors = [trial.error for trial in trials if trial.error]
+        reason = f"; the first failed with: {errors[0]}" if errors else ""
+        raise NoResultError(f"none of {len(trials)} trials has a value{reason}")
+
+    def reaches(self, trial: Trial, target: float | None) -> bool:
+        """Whether a trial is feasible and at least as good as the target."""
+        if target is None or trial.state != "done":
+            return False
+        try:
+            return bool(self.gain(trial.values[self.objective]) >= self.gain(target)) and self.feasible(trial)
+        except NoResultError:  # a condition that cannot be checked here
+            return False
+
+    def history(self, trials: Sequence[Trial], X: Array) -> History:
+        """The trials as the engine sees them, with the rows of X as their points."""
+        done = [trial for trial in trials if trial.state == "done"]
+        state = np.array([trial.state for trial in trials], dtype=np.str_)
+        columns: list[tuple[str, Callable[[Array], Array]]] = [
+            *((name, partial(self.gain, objective=name)) for name in self.objectives),
+            *((limit.name, limit.margin) for limit in self.limits),
+        ]
+        values = np.full((len(trials), len(columns)), np.nan)
+        noise = np.zeros_like(values)
+        for column, (name, larger_is_better) in enumerate(columns):
+            told = np.array([trial.values[name] for trial in done])
+            sds = np.array([trial.noise.get(name, 0.0) for trial in done])
+            with np.errstate(over="ignore"):  # a margin may be larger than any float
+                values[state == "done", column] = np.clip(larger_is_better(told), -LARGEST, LARGEST)
+            noise[state == "done", column] = np.minimum(sds, LARGEST_NOISE) ** 2
+        return History(X, state, values, noise)
+
+    def _named(self, returned: Any) -> dict[str, Any]:
+        if isinstance(returned, Mapping):
+            return {name if isinstance(name, str) else repr(name): value for name, value in returned.items()}
+        if len(self.objectives) > 1:
+            raise TellError(f"wanted a dict with {', '.join(self.names)}, got {returned!r}")
+        return {self.objective: returned}
+
+    def _noise(self, noise: Any) -> dict[str, float]:
+        """Standard deviations by name; a single number is that of the only objective."""
+        if noise is None:
+            return {}
+        given = noise if isinstance(noise, Mapping) else {self.objective: noise}
+        found = {}
+        for name, sd in given.items():
+            found[name] = number_of(sd, "noise")
+            if name not in self.names or not 0.0 <= found[name] < math.inf:
+                wanted = ", ".join(self.names)
+                raise TellError(f"noise: wanted a standard deviation >= 0 of {wanted}, got {noise!r}")
+        return found
+
+
+def checked_direction(direction: Any) -> Direction:
+    """The direction, if it is a valid one."""
+    if direction not in get_args(Direction):
+        raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+    found: Direction = direction
+    return found
+
+
+def _check_name(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not name:
+        raise RecipeError(f"wanted a text as the name of {what}, got {name!r}")
+
+
+def _checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds:
+    if not isinstance(constraint, AtMost | AtLeast | Holds):
+        raise RecipeError(f"wanted constraints AtMost, AtLeast or Holds, got {constraint!r}")
+    _check_name("a constraint", constraint.name)
+    if isinstance(constraint, Holds):
+        if not callable(constraint.predicate):
+            raise RecipeError(
+                f"{constraint.name!r}: wanted a function of params, got {constraint.predicate!r}"
+            )
+        return constraint
+    bound = constraint.bound
+    if isinstance(bound, bool) or not isinstance(bound, int | float | np.integer | np.floating):
+        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {bound!r}")
+    if not math.isfinite(bound):
+        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {bound!r}")
+    return type(constraint)(constraint.name, float(bound))
+
+
+def _word(name: str) -> str:
+    return name if name == "value" else repr(name)

@@ -1,0 +1,100 @@
+"""Loop: ask, evaluate and tell, until there is nothing left to ask for or there is a reason to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Protocol
+
+from bopp.arguments import checked_seconds
+from bopp.errors import LateTell, RecipeError, TellError
+from bopp.result import Result
+from bopp.run.evaluation import Evaluation
+from bopp.run.progress import Meter
+from bopp.trial import Trial
+
+Callback = Callable[[Any, Trial], object]
+
+
+class Recorder(Protocol):
+    """Keeps the trials of a run and takes their values: an Optimizer or a Study."""
+
+    @property
+    def result(self) -> Result: ...
+
+    def tell(self, trial: Trial, value: Any) -> Trial: ...
+
+    def fail(self, trial: Trial, error: str) -> Trial: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may end a run before its budget is spent."""
+
+    target: float | None
+    deadline: float
+    callback: Callback | None
+
+    @staticmethod
+    def from_now(target: float | None, time_limit: float | None, callback: Callback | None) -> Limits:
+        """The limits of a run that begins now."""
+        if target is not None and not (isinstance(target, Real) and target == target):
+            raise RecipeError(f"target must be a number or None, got {target!r}")
+        if callback is not None and not callable(callback):
+            raise RecipeError(f"callback must be a function or None, got {callback!r}")
+        seconds = checked_seconds("time_limit", time_limit)
+        return Limits(target, math.inf if seconds is None else time.monotonic() + seconds, callback)
+
+    def end_after(self, trial: Trial, recorder: Recorder, result: Result) -> bool:
+        """Whether to stop after a told trial: it has reached the target, or the callback wants to stop."""
+        reached = result.problem.reaches(trial, self.target)
+        return bool(self.callback is not None and self.callback(recorder, trial)) or reached
+
+
+def run_trials(
+    recorder: Recorder,
+    ask: Callable[[], Trial | None],
+    evaluation: Evaluation,
+    workers: int,
+    meter: Meter,
+    limits: Limits,
+) -> bool:
+    """Keep the workers busy until `ask` has nothing more; returns true if a limit ended the run first."""
+    while time.monotonic() < limits.deadline:
+        while evaluation.running < workers:
+            began = time.perf_counter()
+            trial = ask()
+            if trial is None:
+                break
+            meter.suggested(time.perf_counter() - began)
+            evaluation.submit(trial)
+        if not evaluation.running:
+            return False
+        meter.waiting()
+        stop = False
+        for ended in evaluation.wait(limits.deadline):
+            try:
+                told = _tell(recorder, *ended)
+            except LateTell as late:
+                meter.dropped(str(late))
+                continue
+            result = recorder.result
+            meter.told(told, result)
+            stop |= limits.end_after(told, recorder, result)
+        if stop:
+            return True
+    return True
+
+
+def _tell(recorder: Recorder, trial: Trial, returned: Any, error: str | None) -> Trial:
+    if error is not None:
+        return recorder.fail(trial, error)
+    try:
+        return recorder.tell(trial, returned)
+    except LateTell:
+        raise
+    except TellError as wrong:
+        return recorder.fail(trial, f"objective: {wrong}")

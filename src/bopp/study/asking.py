@@ -1,0 +1,111 @@
+"""Asking: the next trial of a study, given to exactly one of those who ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import sqlalchemy as sa
+
+from bopp.plain import read_recipe
+from bopp.space import Params
+from bopp.study import identity
+from bopp.study.definition import Definition
+from bopp.study.leases import Lease, Watch, until
+from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.store import Moment, Store
+from bopp.study.tickets import Tickets
+from bopp.suggest import Recipe, suggest
+from bopp.trial import Origin, Trial
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The next trial, unless someone else claims it first: one to take over, to pop or to begin."""
+
+    number: int
+    params: Params
+    origin: Origin
+    replaces: Lease | None = None
+    pops: str | None = None
+
+
+class Asking:
+    """Plans the next trial outside of any transaction, and claims it in one: the first to claim gets it."""
+
+    def __init__(
+        self, store: Store, ledger: Ledger, tickets: Tickets, definition: Definition, recipe: Recipe | None
+    ):
+        self._store = store
+        self._ledger = ledger
+        self._tickets = tickets
+        self._definition = definition
+        self._recipe = recipe
+        self._watch = Watch()
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it suggests; read only when needed, so that a study can be looked at without it."""
+        if self._recipe is None:
+            self._recipe = read_recipe(self._definition.parts)
+        return self._recipe
+
+    def ask(self, budget: float) -> Trial | None:
+        """The next trial; None once `budget` trials were asked for and there is none to take over."""
+        ticket = new_ticket()
+        with self._store.turn(self._definition.id):
+            while plan := self._plan(budget):
+                self._tickets.hold(plan.number, ticket)
+                try:
+                    trial = self._store.write(partial(self._claim, plan, ticket))
+                except KeyboardInterrupt:  # the caller never gets this trial, so give it back
+                    self._tickets.release(plan.number)
+                    raise
+                if trial:
+                    return trial
+                self._tickets.drop(plan.number)
+        return None
+
+    def begun(self, connection: sa.Connection, params: Params, origin: Origin, now: Moment) -> Trial:
+        """A new trial that this process begins now."""
+        number = len(self._ledger.trials(connection))
+        return Trial(number, params, origin=origin, asked_at=now.utc, worker=identity.name())
+
+    def _plan(self, budget: float) -> Plan | None:
+        known, over, queued = self._store.read(self._look)
+        if over:
+            old = known[over[0].number]
+            return Plan(old.number, old.params, old.origin, replaces=over[0])
+        if sum(trial.origin != "observed" for trial in known) >= budget:
+            return None
+        for ticket, params in queued:
+            return Plan(len(known), params, "queued", pops=ticket)
+        self._definition.problem.check_searchable()
+        space, key = self._definition.problem.space, (self._definition.seed, len(known))
+        u = suggest(space, self.recipe, self._ledger.history(known), key)
+        return Plan(len(known), space.decode(u), "suggested")
+
+    def _look(
+        self, connection: sa.Connection
+    ) -> tuple[tuple[Trial, ...], list[Lease], list[tuple[str, Params]]]:
+        """The trials, the leases of other workers that are over, and the head of the queue."""
+        running = self._ledger.leases(connection)  # before the trials, which then include all of these
+        others = [lease for lease in running if lease.ticket not in self._tickets.held.values()]
+        over = self._watch.over(others, self._store.now(connection))
+        return self._ledger.trials(connection), over, self._ledger.queued(connection, first=True)
+
+    def _claim(self, plan: Plan, ticket: str, connection: sa.Connection) -> Trial | None:
+        """Claim the planned trial for this process; None if somebody else was faster."""
+        now, revision = self._store.now(connection), self._ledger.lock(connection)
+        if done := self._ledger.claimed(connection, ticket):
+            return done
+        lease = self._tickets.lease
+        claim = Claim(ticket, lease, None if lease is None else until(now, lease))
+        if plan.replaces:
+            taken = self._ledger.take_over(connection, plan.replaces, revision, claim, identity.name())
+            return self._ledger.claimed(connection, ticket) if taken else None
+        trial = self.begun(connection, plan.params, plan.origin, now)
+        if trial.number != plan.number or (plan.pops and not self._ledger.pop(connection, plan.pops)):
+            return None
+        self._ledger.add(connection, trial, revision, claim)
+        return trial

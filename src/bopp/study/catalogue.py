@@ -1,0 +1,125 @@
+"""Catalogue: the studies of a store by name; all who open or create a name at once get the same study."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from bopp.errors import StudyError
+from bopp.problem import Declaration, Direction, Problem
+from bopp.study import leases, schema
+from bopp.study.definition import Definition, Wanted
+from bopp.study.store import Store
+from bopp.study.study import Study
+from bopp.suggest import Recipe
+
+LONGEST_NAME = 2500  # bytes: PostgreSQL cannot index much more
+
+
+def open_study(
+    url: str,
+    name: str,
+    space: Declaration | Problem | None = None,
+    direction: Direction | None = None,
+    seed: int | None = None,
+    recipe: Recipe | None = None,
+    lease: float | None = 60.0,
+    *,
+    read_only: bool = False,
+) -> Study:
+    """Open the study of this name, or create it if there is none; many may do so at once.
+
+    Args:
+        url: sqlite:///file.db, postgresql://user@host/database, or sqlite:// to keep it in memory.
+        name: any text; a store holds many studies.
+        space: a dict of name to Float, Int or Choice, or a `Problem`; not needed for an existing study.
+        direction: "minimize" (for a new study) or "maximize"; a `Problem` has its own.
+        seed: the same seed and the same values give the same suggestions; 0 for a new study.
+        recipe: how to suggest; by default the study's own, or `Recipe.default()` for a new study.
+        lease: how many seconds a worker may be silent before its trials go to others. None: this process
+            holds its trials until they are told, as for experiments by hand or in a laboratory.
+        read_only: only look: nothing is written, and a store of an earlier version is not migrated.
+
+    Space, direction, seed and recipe belong to the study: values that differ from its own are refused.
+    """
+    checked_name(name)
+    leases.checked(lease)
+    wanted = Wanted.checked(space, direction, seed, recipe)
+    new = None if space is None or read_only else wanted.columns()  # may raise, so before the file is created
+    store = Store(url, "look" if read_only else "use" if space is None else "create")
+    try:
+        definition = Definition.read(_found_or_created(store, name, wanted, new))
+        wanted.compare(definition)
+        if wanted.whole and wanted.problem is not None:
+            definition = replace(definition, problem=wanted.problem)  # with its functions
+        return Study(store, definition, recipe, lease)
+    except BaseException:
+        store.close()
+        raise
+
+
+def names(url: str) -> list[str]:
+    """The names of the studies in an existing store, in the order in which they were created."""
+    with Store(url, "look") as store:
+        return store.read(_names)
+
+
+def checked_name(name: Any) -> str:
+    """The name of a study; refused unless every database and terminal can handle it."""
+    if not isinstance(name, str) or not name:
+        raise StudyError(f"the name of a study must be a text that is not empty, got {name!r}")
+    odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
+    if odd:
+        raise StudyError(f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}")
+    size = len(name.encode())
+    if size > LONGEST_NAME:
+        raise StudyError(
+            f"the name of a study must have at most {LONGEST_NAME} bytes, got {size}: {name[:40]!r}..."
+        )
+    return name
+
+
+def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
+    """The row of a study, or None."""
+    columns = schema.as_of(schema.version_at(connection), *schema.studies.c)
+    found = sa.select(*columns).where(schema.studies.c.name == name)
+    return connection.execute(found).mappings().first()
+
+
+def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at: str) -> sa.RowMapping:
+    """Insert a study, defined by plain values; needs a write with `alone`."""
+    texts = {field: json.dumps(value, allow_nan=False) for field, value in columns.items()}
+    number = 1 + secrets.randbelow(2**53)  # random: a study created anew is not the old one
+    values = {"id": number, "name": name, "created_at": at, "revision": 0, **texts}
+    connection.execute(schema.studies.insert(), values)
+    row = find(connection, name)
+    if row is None:
+        raise StudyError(f"the study {name!r} was not kept")
+    return row
+
+
+def _found_or_created(store: Store, name: str, wanted: Wanted, new: dict[str, Any] | None) -> sa.RowMapping:
+    """The row of a study, created if there is none and `new` says what to create."""
+    row = store.read(lambda connection: find(connection, name))
+    if row is None and new is not None:
+        now = datetime.now(UTC).isoformat()
+        row = store.write(
+            lambda connection: find(connection, name) or create(connection, name, new, now), alone=True
+        )
+    if row is None:
+        there = ", ".join(map(repr, store.read(_names))) or "none"
+        why = "Opened to look, none is created" if wanted.problem else "A new one wants a space"
+        raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. {why}")
+    return row
+
+
+def _names(connection: sa.Connection) -> list[str]:
+    ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.created_at)
+    return list(connection.execute(ordered).scalars())

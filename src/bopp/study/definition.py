@@ -1,0 +1,148 @@
+"""Definition: what identifies a study, kept in a row of its store, and whether a caller wants the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bopp.arguments import checked_recipe, checked_seed, is_seed
+from bopp.errors import StudyError, reading
+from bopp.parts import SWITCH, written_alike
+from bopp.plain import (
+    other_part,
+    read_direction,
+    read_problem,
+    read_space,
+    write_problem,
+    write_recipe,
+    write_space,
+)
+from bopp.problem import Declaration, Direction, Problem, checked_direction
+from bopp.suggest import Recipe
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What identifies a study; only the recipe can be changed later, and only by an explicit switch."""
+
+    id: int
+    name: str
+    problem: Problem
+    seed: int
+    parts: dict[str, Any]  # of the recipe, as plain values
+
+    @staticmethod
+    def read(row: sa.RowMapping) -> Definition:
+        """The definition that a row holds."""
+        with reading(f"the study {row['name']!r} cannot be read", StudyError):
+            seed, parts = json.loads(row["seed"]), json.loads(row["recipe"])
+            if not is_seed(seed):
+                raise StudyError("wanted a seed, an integer >= 0")
+            if not isinstance(parts, dict) or not parts:
+                raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
+            return Definition(row["id"], row["name"], _read_problem(row), int(seed), parts)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a caller says a study is, or should become; None where nothing was said."""
+
+    problem: Problem | None = None
+    direction: Direction | None = None
+    seed: int | None = None
+    recipe: Recipe | None = None
+    whole: bool = False  # whether a Problem was given, rather than a space
+
+    @staticmethod
+    def checked(
+        space: Declaration | Problem | None,
+        direction: Direction | None,
+        seed: int | None,
+        recipe: Recipe | None,
+    ) -> Wanted:
+        """What was given, checked."""
+        return Wanted(
+            problem=None if space is None else Problem.of(space, direction),
+            direction=None if direction is None else checked_direction(direction),
+            seed=None if seed is None else checked_seed(seed),
+            recipe=None if recipe is None else checked_recipe(recipe),
+            whole=isinstance(space, Problem),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of a new study as plain values, with defaults where nothing was said."""
+        if self.problem is None:
+            raise StudyError("a new study wants a space")
+        return {
+            "space": write_space(self.problem.space),
+            "direction": next(iter(self.problem.objectives.values())),
+            "problem": write_problem(self.problem),
+            "seed": self.seed or 0,
+            "recipe": write_recipe(checked_recipe(self.recipe)),
+        }
+
+    def compare(self, study: Definition) -> None:
+        """Refuse a study that is not the one wanted, and name what differs."""
+        if self.problem is not None:
+            _compare(study.name, "space", write_space(study.problem.space), write_space(self.problem.space))
+        if self.problem is not None and self.whole:
+            mine, theirs = write_problem(self.problem), write_problem(study.problem)
+            _compare(study.name, "objectives", _listed(theirs["objectives"]), _listed(mine["objectives"]))
+            if not written_alike(_sorted(theirs["constraints"]), _sorted(mine["constraints"])):
+                had, got = _short(theirs["constraints"]), _short(mine["constraints"])
+                raise StudyError(f"{study.name!r} has constraints {had}, got {got}")
+        elif self.direction is not None:
+            _compare(study.name, "direction", study.problem.direction, self.direction)
+        if self.seed is not None:
+            _compare(study.name, "seed", study.seed, self.seed)
+        if self.recipe is not None and (part := other_part(study.parts, self.recipe)):
+            stored, given = study.parts.get(part), write_recipe(self.recipe).get(part)
+            raise StudyError(
+                f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}"
+            )
+
+
+def _read_problem(row: sa.RowMapping) -> Problem:
+    space = read_space(json.loads(row["space"]))
+    if row["problem"] is None:
+        return read_direction(space, json.loads(row["direction"]))
+    return read_problem(space, json.loads(row["problem"]))
+
+
+def _listed(objectives: Mapping[str, str]) -> str:
+    """Objectives in their order, which matters: the first is the value of a trial."""
+    return ", ".join(f"{direction} {name}" for name, direction in objectives.items())
+
+
+def _sorted(constraints: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(constraints, key=lambda row: (row["kind"], row["name"], row.get("bound", 0.0)))
+
+
+def _compare(name: str, field: str, stored: Any, given: Any) -> None:
+    if not isinstance(stored, dict) or not isinstance(given, dict):
+        if stored != given:
+            raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}")
+        return
+    for part in dict.fromkeys([*stored, *given]):
+        if part not in given or part not in stored:
+            where = "the study, not in what came" if part in stored else "what came, not in the study"
+            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}")
+        if stored[part] != given[part] or _kinds(stored[part]) != _kinds(given[part]):
+            raise StudyError(
+                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}"
+            )
+
+
+def _kinds(value: Any) -> Any:
+    """The types within a value, to tell 1 from True and from 1.0."""
+    if isinstance(value, dict):
+        return {name: _kinds(part) for name, part in value.items()}
+    return [_kinds(part) for part in value] if isinstance(value, list) else type(value)
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value)[:300]

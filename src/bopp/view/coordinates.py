@@ -1,0 +1,120 @@
+"""Parallel coordinates: every trial as a line across one axis for each parameter and one for the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.parameter import Float, Parameter
+from bopp.result import Result
+from bopp.trial import Trial
+from bopp.view.values import best_of, ends, finished, values_of
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A label beside an axis that goes from 0 to 1."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis with its marks: numbers, or the names of options."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Line:
+    """A trial as a line.
+
+    places  where it crosses the axes; a failed trial ends before the axis of values
+    rank    0 for the best value, 1 for the next best, and so on; equal values share a rank, and so do
+            outliers at the same end of the axis; None if the trial failed
+    best    whether this is the best trial of the result
+    """
+
+    number: int
+    places: tuple[float, ...]
+    rank: int | None
+    best: bool
+
+    @property
+    def failed(self) -> bool:
+        return self.rank is None
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The axes, with that of the values last, and the lines: finished trials first, then failed ones."""
+
+    axes: tuple[Axis, ...]
+    lines: tuple[Line, ...]
+
+
+def coordinates(result: Result) -> Coordinates:
+    """All finished and failed trials; outlying values are drawn at the end of their axis."""
+    trials = finished(result, "a parallel plot")
+    values, best = values_of(result, trials), best_of(result)
+    low, high = ends(values, math.nan if best is None else best.values[result.problem.objective])
+    heights = _heights(values, low, high)
+    levels, found = np.unique(result.problem.gain(heights), return_inverse=True)
+    ranks = len(levels) - 1 - found
+    rows = zip(trials, heights.tolist(), ranks.tolist(), strict=True)
+    lines = [
+        Line(trial.number, (*_places(result, trial), height), rank, trial == best)
+        for trial, height, rank in rows
+    ]
+    failed = [trial for trial in result.trials if trial.state == "failed"]
+    lines += [Line(trial.number, _places(result, trial), None, False) for trial in failed]
+    axes = [
+        *(Axis(name, _marks(one), one.numeric) for name, one in result.space.parameters.items()),
+        Axis(result.problem.objective, _value_marks(values, low, high)),
+    ]
+    return Coordinates(tuple(axes), tuple(lines))
+
+
+def _places(result: Result, trial: Trial) -> tuple[float, ...]:
+    """Where a trial crosses the axes of the parameters."""
+    return tuple(one.place(trial.params[name]) for name, one in result.space.parameters.items())
+
+
+def _heights(values: Array, low: float, high: float) -> Array:
+    """The positions of the values (n,) between low and high, from 0 to 1."""
+    if low == high:
+        return np.full(len(values), 0.5)
+    axis = Float(low, high)
+    return np.array([axis.place(value) for value in np.clip(values, low, high).tolist()])
+
+
+def _value_marks(values: Array, low: float, high: float) -> tuple[Mark, ...]:
+    """The marks of the axis of values; if outliers are drawn at an end, its label says so."""
+    marks = [Mark(0.5, f"{low:.6g}")] if low == high else list(_marks(Float(low, high)))
+    if (values < low).any():
+        marks[0] = replace(marks[0], label=f"\N{LESS-THAN OR EQUAL TO} {marks[0].label}")
+    if (values > high).any():
+        marks[-1] = replace(marks[-1], label=f"\N{GREATER-THAN OR EQUAL TO} {marks[-1].label}")
+    return tuple(marks)
+
+
+def _marks(parameter: Parameter) -> tuple[Mark, ...]:
+    values = parameter.marks()
+    labels = _told_apart(values) if parameter.numeric else [str(value) for value in values]
+    return tuple(Mark(parameter.place(value), label) for value, label in zip(values, labels, strict=True))
+
+
+def _told_apart(numbers: Sequence[float]) -> list[str]:
+    """The numbers to six digits, or to as many as it takes to tell them apart."""
+    for digits in range(6, 18):
+        labels = [f"{float(number):.{digits}g}" for number in numbers]
+        if len(set(labels)) == len(labels):
+            break
+    return labels

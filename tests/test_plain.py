@@ -1,0 +1,1003 @@
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bopp import (
+    AtLeast,
+    AtMost,
+    Choice,
+    Float,
+    Holds,
+    Int,
+    Known,
+    Optimizer,
+    Problem,
+    Recipe,
+    Result,
+    Space,
+    Trial,
+    kernels,
+    pseudo,
+)
+from bopp import acquisition as acquisitions
+from bopp import fit as fits
+from bopp import initial as initials
+from bopp import outcome as outcomes
+from bopp import search as searches
+from bopp.data import Array
+from bopp.errors import BoppError, NoResultError, StudyError, reading
+from bopp.parameter import Parameter
+from bopp.parts import ROOMS, has_parts_of_yours
+from bopp.plain import (
+    one_of,
+    other_part,
+    read_params,
+    read_problem,
+    read_recipe,
+    read_space,
+    read_trial,
+    write_params,
+    write_problem,
+    write_recipe,
+    write_space,
+    write_trial,
+)
+from recipes import ESCAPING, PARTS, PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, mirror, settings, usual
+
+PLAIN = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+OPTIONS = st.recursive(PLAIN, lambda parts: st.lists(parts, max_size=3).map(tuple), max_leaves=4)
+TEXTS = st.none() | st.text(st.characters())  # lone surrogates too
+TIMES = st.none() | st.datetimes(timezones=st.just(UTC)).map(lambda time: time.replace(fold=0))
+
+
+@st.composite
+def parameters(draw: st.DrawFn) -> Parameter:
+    kind = draw(st.sampled_from(["Float", "Int", "Choice"]))
+    if kind == "Choice":
+        options = draw(
+            st.lists(OPTIONS, min_size=1, max_size=5, unique_by=lambda option: (type(option), option))
+        )
+        return Choice(options, draw(st.booleans()))
+    if kind == "Int":
+        low, high = sorted(draw(st.lists(st.integers(-(2**80), 2**80), min_size=2, max_size=2, unique=True)))
+        return Int(low, high, log=low > 0 and draw(st.booleans()))
+    ends = st.floats(-1e300, 1e300, allow_subnormal=True)
+    low_end, high_end = sorted(draw(st.lists(ends, min_size=2, max_size=2, unique=True)))
+    return Float(low_end, high_end, log=low_end > 0 and draw(st.booleans()))
+
+
+SPACES = st.dictionaries(st.text(st.characters(), max_size=5), parameters(), min_size=1, max_size=4).map(
+    Space
+)
+
+
+def through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+@st.composite
+def points(draw: st.DrawFn) -> tuple[Space, dict[str, Any]]:
+    space = draw(SPACES)
+    values: dict[str, Any] = {}
+    for name, parameter in space.parameters.items():
+        if isinstance(parameter, Choice):
+            values[name] = draw(st.sampled_from(parameter.options))
+        elif isinstance(parameter, Int):
+            values[name] = draw(st.integers(parameter.low, parameter.high))
+        else:
+            assert isinstance(parameter, Float)
+            values[name] = draw(st.floats(parameter.low, parameter.high))
+    return space, values
+
+
+@given(space=SPACES)
+def test_spaces_come_back(space: Space) -> None:
+    again = read_space(through_json(write_space(space)))
+    assert again == space
+    assert repr(again) == repr(space)  # 1 is not True, nor 1.0
+
+
+@given(point=points())
+def test_params_come_back(point: tuple[Space, dict[str, Any]]) -> None:
+    space, values = point
+    params = space.check(values)
+    again = read_params(space, through_json(write_params(space, params)))
+    assert repr(again) == repr(params)
+    assert (space.encode(again) == space.encode(params)).all()
+
+
+@given(
+    point=points(),
+    outcome=st.sampled_from(["asked", "failed"]) | st.floats(allow_nan=False, allow_infinity=False),
+    origin=st.sampled_from(["suggested", "queued", "observed"]),
+    texts=st.tuples(TEXTS, TEXTS, TEXTS),
+    times=st.tuples(TIMES, TIMES),
+    number=st.integers(0, 10**6),
+)
+def test_trials_come_back(
+    point: tuple[Space, dict[str, Any]],
+    outcome: Any,
+    origin: Any,
+    texts: tuple[str | None, str | None, str | None],
+    times: tuple[datetime | None, datetime | None],
+    number: int,
+) -> None:
+    space, values = point
+    state: Any
+    state, told = (outcome, {}) if isinstance(outcome, str) else ("done", {"value": outcome})
+    error, worker, notes = texts
+    trial = Trial(number, space.check(values), state, told, error, origin, *times, worker, notes)
+    again = read_trial(Problem(space), through_json(write_trial(space, trial)), number)
+    assert repr(again) == repr(trial)
+
+
+def test_options_that_look_alike_stay_apart() -> None:
+    space = Space({"c": Choice([1, True, 1.0, "1", None, "None", (), (1,), ((1,),), (1, 2), "", 2**70])})
+    for option in space.parameters["c"].values():
+        params = {"c": option}
+        assert repr(read_params(space, through_json(write_params(space, params)))) == repr(params)
+    assert repr(read_space(through_json(write_space(space)))) == repr(space)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        b"a",
+        frozenset({1}),
+        math.nan,
+        math.inf,
+        1j,
+        object(),
+        (1, b"a"),
+        ((math.nan,),),
+        type("S", (str,), {})("a"),
+    ],
+)
+def test_options_that_json_would_change_are_refused(option: Any) -> None:
+    with pytest.raises(BoppError, match="'c': JSON takes options that are text, numbers, None or tuples"):
+        write_space(Space({"c": Choice([option, "b"])}))
+    space = Space({"c": Choice(["b", option])})
+    assert write_params(space, {"c": option}) == {"c": {"option": 1}}
+    assert read_params(space, {"c": {"option": 1}})["c"] is option
+
+
+SPACE = Space({"x": Float(0, 1), "n": Int(1, 9), "c": Choice(["a", (1, 2), None])})
+PARAMS = {"x": 0.5, "n": 3, "c": {"option": 1}}
+PROBLEM = Problem(SPACE)
+ROW = {
+    "number": 4,
+    "params": PARAMS,
+    "state": "done",
+    "values": {"value": 1.5},
+    "error": None,
+    "origin": "queued",
+}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {},
+        [],
+        None,
+        5,
+        {"x": None},
+        {"x": {}},
+        {"x": []},
+        {"x": {"kind": "Real", "low": 0, "high": 1, "log": False}},
+        {"x": {"kind": ["Float"], "low": 0, "high": 1, "log": False}},
+        {"x": {"kind": "Float", "low": 0, "high": 1}},
+        {"x": {"kind": "Float", "low": 1, "high": 0, "log": False}},
+        {"x": {"kind": "Float", "low": "0", "high": 1, "log": False}},
+        {"x": {"kind": "Float", "low": math.nan, "high": 1, "log": False}},
+        {"x": {"kind": "Float", "low": 0, "high": math.inf, "log": False}},
+        {"x": {"kind": "Float", "low": 0, "high": 10**400, "log": False}},
+        {"x": {"kind": "Int", "low": 0, "high": 1.5, "log": False}},
+        {"x": {"kind": "Int", "low": 0, "high": 10**301, "log": False}},
+        {"x": {"kind": "Int", "low": True, "high": 5, "log": False}},
+        {"x": {"kind": "Choice", "options": [], "ordered": False}},
+        {"x": {"kind": "Choice", "options": "ab", "ordered": False}},
+        {"x": {"kind": "Choice", "options": None, "ordered": False}},
+        {"x": {"kind": "Choice", "options": ["a", "a"], "ordered": False}},
+        {"x": {"kind": "Choice", "options": [["a"]], "ordered": False}},
+        {"x": {"kind": "Choice", "options": [{"tuple": 5}], "ordered": False}},
+        {"x": {"kind": "Choice", "options": [{"list": [5]}], "ordered": False}},
+        {"x": {"kind": "Choice", "options": [{"tuple": [{}]}], "ordered": False}},
+    ],
+)
+def test_spaces_that_are_none_are_refused(rows: Any) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_space(rows)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x": 2.0},
+        {"x": math.nan},
+        {"x": None},
+        {"x": "0.5"},
+        {"x": True},
+        {"x": {"option": 0}},
+        {"n": 1.5},
+        {"n": 10},
+        {"n": [3]},
+        {"c": "b"},
+        {"c": [1, 2]},
+        {"c": {"option": -1}},
+        {"c": {"option": 3}},
+        {"c": {"option": 1.5}},
+        {"c": {"option": "1"}},
+        {"c": {"option": None}},
+        {"c": {"place": 1}},
+        {"c": {}},
+        {"extra": 1},
+    ],
+)
+def test_params_that_do_not_fit_are_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_params(SPACE, {**PARAMS, **changed})
+
+
+@pytest.mark.parametrize("row", [None, [], "x", 5, {}, {"x": 0.5}])
+def test_params_that_are_none_are_refused(row: Any) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_params(SPACE, row)
+
+
+def test_a_row_is_read() -> None:
+    trial = read_trial(PROBLEM, ROW, 4)
+    assert trial == Trial(4, {"x": 0.5, "n": 3, "c": (1, 2)}, "done", {"value": 1.5}, None, "queued")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"number": 5},
+        {"number": None},
+        {"number": "4"},
+        {"state": "waiting"},
+        {"state": None},
+        {"state": ["done"]},
+        {"state": "failed"},
+        {"state": "asked"},
+        {"values": None},
+        {"values": []},
+        {"values": 1.5},
+        {"values": {}},
+        {"values": {"error": 1.5}},
+        {"values": {"value": 1.5, "more": 1.5}},
+        {"values": {"value": None}},
+        {"values": {"value": 1}},
+        {"values": {"value": "1.5"}},
+        {"values": {"value": True}},
+        {"values": {"value": math.nan}},
+        {"values": {"value": math.inf}},
+        {"values": {"value": [1.5]}},
+        {"values": {"value": {"number": "nan"}}},
+        {"values": {"value": {"number": "many"}}},
+        {"values": {"value": {}}},
+        {"value": 1.5},
+        {"noise": 0.5},
+        {"noise": {"value": -0.5}},
+        {"noise": {"value": 1}},
+        {"noise": {"value": {"number": "inf"}}},
+        {"noise": {"more": 0.5}},
+        {"measurements": [1]},
+        {"measurements": {"more": {"word": 1}}},
+        {"error": 5},
+        {"error": b"x"},
+        {"worker": 5},
+        {"notes": {}},
+        {"origin": "elsewhere"},
+        {"origin": None},
+        {"asked_at": "yesterday"},
+        {"asked_at": 5},
+        {"told_at": ""},
+        {"told_at": b"2024-01-01"},
+        {"params": None},
+        {"params": {}},
+        {"params": []},
+        {"extra": 1},
+        {"__class__": 1},
+    ],
+)
+def test_trials_that_are_none_are_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_trial(PROBLEM, {**ROW, **changed}, 4)
+
+
+@pytest.mark.parametrize("missing", ["number", "params", "state", "values", "error"])
+def test_trials_that_lack_something_are_refused(missing: str) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_trial(PROBLEM, {name: value for name, value in ROW.items() if name != missing}, 4)
+
+
+@pytest.mark.parametrize("number", [True, 1.0])
+def test_the_number_of_a_trial_is_an_integer(number: Any) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_trial(PROBLEM, {**ROW, "number": number}, 1)
+
+
+def test_the_place_of_an_option_is_an_integer() -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_params(SPACE, {**PARAMS, "c": {"option": True}})
+
+
+def test_times_have_a_zone() -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_trial(PROBLEM, {**ROW, "asked_at": "2024-01-01T00:00:00"}, 4)
+
+
+def test_what_is_too_large_is_unreadable() -> None:
+    with pytest.raises(BoppError, match="a document: OverflowError"), reading("a document"):
+        float(10**400)
+
+
+def test_times_keep_their_moment() -> None:
+    at = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    trial = Trial(0, SPACE.check({"x": 0.5, "n": 3, "c": None}), asked_at=at)
+    assert read_trial(PROBLEM, through_json(write_trial(SPACE, trial)), 0).asked_at == at
+
+
+def test_one_of() -> None:
+    assert one_of(("a", "b"), "b") == "b"
+    words: list[Any] = ["c", None, ["a"], {}]
+    for word in words:
+        with pytest.raises(BoppError, match=r"wanted one of \['a', 'b'\], got"):
+            one_of(("a", "b"), word)
+
+
+def there_and_back(recipe: Recipe) -> Recipe:
+    return read_recipe(through_json(write_recipe(recipe)))
+
+
+@pytest.mark.parametrize("recipe", PRESETS)
+def test_every_preset_comes_back(recipe: Recipe) -> None:
+    assert there_and_back(recipe) == recipe
+    assert repr(there_and_back(recipe)) == repr(recipe)
+
+
+@pytest.mark.parametrize(("field", "part"), PARTS)
+def test_every_part_comes_back(field: str, part: Any) -> None:
+    recipe = replace(Recipe.default(), **{field: part})
+    assert there_and_back(recipe) == recipe
+    assert repr(there_and_back(recipe)) == repr(recipe)
+
+
+def test_every_public_part_is_among_the_parts_above() -> None:
+    """A part that is added to the engine is to be added here."""
+    known = repr([part for _, part in PARTS])
+    for room in (kernels, fits, pseudo, acquisitions, searches, initials):
+        for name, thing in vars(room).items():
+            if (
+                inspect.isclass(thing)
+                and is_dataclass(thing)
+                and thing.__module__ == room.__name__
+                and name[0] != "_"
+                and thing is not acquisitions.Maximum  # no part: what an acquisition computes
+            ):
+                assert f"{name}(" in known, name
+
+
+@pytest.mark.parametrize(("field", "part", "name"), YOURS)
+def test_parts_of_your_own_are_written_by_name_and_cannot_be_read(field: str, part: Any, name: str) -> None:
+    written = through_json(write_recipe(replace(RANDOM, **{field: part})))
+    assert name in json.dumps(written)
+    with pytest.raises(StudyError, match=rf"has parts of your own \({field}\): open it with recipe="):
+        read_recipe(written)
+
+
+def test_a_part_of_yours_is_not_taken_for_one_of_the_engine() -> None:
+    def ei(mean: Array, sd: Array, known: Known) -> Array:
+        return mean
+
+    ei.__module__, ei.__qualname__ = "bopp.acquisition", "ei"
+    assert write_recipe(replace(RANDOM, acquisition=ei))["acquisition"] != {"part": "acquisition.ei"}
+
+
+@pytest.mark.parametrize("parts", REFUSED)
+def test_hostile_recipes_are_refused(parts: dict[str, Any]) -> None:
+    if parts == {}:
+        assert read_recipe(parts) == Recipe.default()  # what is not said is as usual
+        return
+    with pytest.raises(StudyError):
+        read_recipe(parts)
+
+
+@pytest.mark.parametrize(("now", "parts"), ESCAPING)
+def test_recipes_that_are_wrong_within_are_refused(now: str, parts: Any) -> None:
+    with pytest.raises(StudyError):
+        read_recipe(parts)
+
+
+def test_no_function_is_called_by_a_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def squared_distance(A: Any = None, B: Any = None) -> Any:
+        calls.append((A, B))
+        return lambda *_: 0.0
+
+    squared_distance.__module__ = "bopp.kernels"
+    monkeypatch.setattr(kernels, "squared_distance", squared_distance)
+    with pytest.raises(StudyError):
+        read_recipe(usual(kernel=settings("kernels.squared_distance", A=[[1.0]], B=[[2.0]])))
+    assert calls == []
+
+
+def test_the_rooms_hold_no_way_out() -> None:
+    """Whatever a recipe can name is a dataclass or a function of the engine itself."""
+    for room in ROOMS.values():
+        for name, thing in vars(room).items():
+            try:
+                read_recipe(usual(kernel={"part": f"{room.__name__.rpartition('.')[2]}.{name}"}))
+            except BoppError:
+                continue
+            assert thing.__module__ == room.__name__
+            assert not name.startswith("_")
+
+
+# problems, measurements, noise
+
+
+NAMES = st.text(st.characters(), min_size=1, max_size=5)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+MEASUREMENTS = st.none() | st.booleans() | st.floats() | st.text(st.characters(), max_size=5)
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 3) -> Problem:
+    objectives = draw(
+        st.dictionaries(NAMES, st.sampled_from(["minimize", "maximize"]), min_size=1, max_size=most)
+    )
+    limits = draw(st.lists(st.builds(AtMost, NAMES, FINITE) | st.builds(AtLeast, NAMES, FINITE), max_size=3))
+    return Problem({"x": Float(0, 1)}, objectives, limits)  # type: ignore[arg-type]
+
+
+@given(problem=problems())
+def test_problems_come_back(problem: Problem) -> None:
+    again = read_problem(problem.space, through_json(write_problem(problem)))
+    assert again == problem
+    assert list(again.objectives) == list(problem.objectives)
+    assert again.names == problem.names
+
+
+@st.composite
+def finished(draw: st.DrawFn) -> tuple[Problem, Trial]:
+    problem = draw(problems())
+    values = {name: draw(FINITE) for name in problem.names}
+    noise = {name: draw(st.floats(0.0, 1e300)) for name in draw(st.sets(st.sampled_from(problem.names)))}
+    measurements = draw(st.dictionaries(NAMES, MEASUREMENTS, max_size=3))
+    state: Any = draw(st.sampled_from(["done", "failed", "asked"]))
+    if state != "done":
+        values = noise = {}
+    return problem, Trial(0, {"x": 0.5}, state, values, noise=noise, measurements=measurements)
+
+
+@given(case=finished())
+def test_values_noise_and_measurements_come_back(case: tuple[Problem, Trial]) -> None:
+    problem, trial = case
+    again = read_trial(problem, through_json(write_trial(problem.space, trial)), 0)
+    assert repr(again) == repr(trial)  # NaN is not equal to itself, and its text is
+
+
+@given(case=finished())
+def test_results_come_back(case: tuple[Problem, Trial]) -> None:
+    problem, trial = case
+    result = Result(problem, (trial,))
+    again = Result.from_json(result.to_json())
+    assert repr(again.trials) == repr(result.trials)
+    assert again.problem == problem
+    assert again.to_json() == result.to_json()
+
+
+def test_what_was_told_comes_back() -> None:
+    opt = Optimizer(Problem({"x": Float(0, 1)}, {"error": "maximize"}, [AtMost("memory", 16)]))
+    opt.tell(
+        opt.ask(),
+        {
+            "error": 1,
+            "memory": np.float32(2.0),
+            "nan": math.nan,
+            "inf": -math.inf,
+            "odd": {1: 2},
+            "no": None,
+            "yes": True,
+            "text": "\ud800 \0",
+        },
+        noise={"memory": 0.5},
+    )
+    opt.tell(opt.ask(), {"error": math.nan, "memory": 3.0})
+    result = Result.from_json(opt.result.to_json())
+    assert repr(result.trials) == repr(opt.trials)
+    assert result.trials[0].noise == {"memory": 0.5}
+    assert result.trials[0].measurements["inf"] == -math.inf
+    assert result.trials[1].measurements == {"memory": 3.0}
+
+
+def small(params: Mapping[str, Any]) -> bool:
+    return bool(params["x"] < 0.5)
+
+
+def test_a_condition_comes_back_by_name_and_has_to_be_brought_along() -> None:
+    problem = Problem({"x": Float(0, 1)}, constraints=[AtMost("m", 1.0), Holds("x small", small)])
+    written = through_json(write_problem(problem))
+    assert written["constraints"][1] == {
+        "kind": "Holds",
+        "name": "x small",
+        "predicate": {"yours": f"{__name__}.small"},
+    }
+    again = read_problem(problem.space, written)
+    assert [constraint.name for constraint in again.constraints] == ["m", "x small"]
+    assert through_json(write_problem(again)) == written
+    with pytest.raises(NoResultError, match="'x small' is a function of your own"):
+        again.allows({"x": 0.2})
+    result = Result(problem, (Trial(0, {"x": 0.2}, "done", {"value": 1.0, "m": 1.0}),))
+    assert Result.from_json(result.to_json()).trials == result.trials
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        None,
+        [],
+        {},
+        {"objectives": {"value": "minimize"}},
+        {"constraints": []},
+        {"objectives": {}, "constraints": []},
+        {"objectives": {"value": "up"}, "constraints": []},
+        {"objectives": {"": "minimize"}, "constraints": []},
+        {"objectives": ["value"], "constraints": []},
+        {"objectives": {"value": "minimize"}, "constraints": None},
+        {"objectives": {"value": "minimize"}, "constraints": [None]},
+        {"objectives": {"value": "minimize"}, "constraints": ["AtMost"]},
+        {"objectives": {"value": "minimize"}, "constraints": [{}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "Below", "name": "m", "bound": 1.0}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "AtMost", "name": "m"}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "AtMost", "name": 5, "bound": 1.0}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "AtMost", "name": "m", "bound": "1"}]},
+        {
+            "objectives": {"value": "minimize"},
+            "constraints": [{"kind": "AtMost", "name": "m", "bound": None}],
+        },
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": ["AtMost"], "name": "m", "bound": 1}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "Holds"}]},
+        {"objectives": {"value": "minimize"}, "constraints": [{"kind": "Holds", "name": None}]},
+    ],
+)
+def test_problems_that_are_none_are_refused(row: Any) -> None:
+    with pytest.raises(BoppError), reading("a document"):
+        read_problem(SPACE, row)
+
+
+# what earlier versions wrote
+
+
+OLD_ROW = {
+    "number": 0,
+    "params": {"x": 0.25},
+    "state": "done",
+    "value": 1.5,
+    "error": None,
+    "origin": "observed",
+    "asked_at": "2024-05-06T07:08:09.123456+00:00",
+    "told_at": "2024-05-06T07:08:10+00:00",
+    "worker": None,
+    "notes": None,
+}
+OLD = {
+    "format": 1,
+    "direction": "maximize",
+    "space": {"x": {"kind": "Float", "low": 0.0, "high": 1.0, "log": False}},
+    "trials": [
+        OLD_ROW,
+        {**OLD_ROW, "number": 1, "state": "failed", "value": None, "error": "no"},
+        {**OLD_ROW, "number": 2, "state": "asked", "value": None, "told_at": None},
+    ],
+}
+
+
+def test_a_result_of_format_1_is_read() -> None:
+    result = Result.from_json(json.dumps(OLD))
+    assert result.problem == Problem({"x": Float(0, 1)}, {"value": "maximize"})
+    assert [trial.state for trial in result.trials] == ["done", "failed", "asked"]
+    assert result.trials[0].values == {"value": 1.5}
+    assert [dict(trial.values) for trial in result.trials[1:]] == [{}, {}]
+    assert result.trials[0].asked_at == datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+    assert all(not trial.noise and not trial.measurements for trial in result.trials)
+    assert result.best.number == 0
+    assert json.loads(result.to_json())["format"] == 2
+    assert Result.from_json(result.to_json()) == result
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"value": None},
+        {"value": 1},
+        {"value": "1.5"},
+        {"value": True},
+        {"value": [1.5]},
+        {"value": {"value": 1.5}},
+        {"state": "failed"},
+        {"state": "asked"},
+        {"extra": 1},
+    ],
+)
+def test_rows_of_format_1_are_checked_as_before(changed: dict[str, Any]) -> None:
+    with pytest.raises(BoppError):
+        Result.from_json(json.dumps({**OLD, "trials": [{**OLD_ROW, **changed}]}))
+
+
+@pytest.mark.parametrize("direction", ["up", None, ["minimize"], {"value": "minimize"}])
+def test_directions_of_format_1_are_checked(direction: Any) -> None:
+    with pytest.raises(BoppError, match="wanted one of"):
+        Result.from_json(json.dumps({**OLD, "direction": direction}))
+
+
+def test_a_row_of_format_1_belongs_to_the_only_objective() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize"})
+    assert read_trial(problem, OLD_ROW, 0).values == {"error": 1.5}
+    several = Problem({"x": Float(0, 1)}, {"error": "minimize", "gain": "maximize"})
+    with pytest.raises(BoppError):
+        read_trial(several, OLD_ROW, 0)
+
+
+# which part of a recipe is another
+
+
+def other(stored: Recipe, given: Recipe) -> str | None:
+    """The part that differs, of one recipe after a store and another."""
+    return other_part(through_json(write_recipe(stored)), given)
+
+
+def with_acquisition(part: Any) -> Recipe:
+    return replace(RANDOM, acquisition=part)
+
+
+def lambdas(kind: str) -> tuple[Any, Any, Any]:
+    """Two that are made alike, and one that is not."""
+    match kind:
+        case "constant":
+            return (
+                lambda mean, sd, known: mean + 1.0 * sd,
+                lambda mean, sd, known: mean + 1.0 * sd,
+                lambda mean, sd, known: mean + 2.0 * sd,
+            )
+        case "operation":
+            return (
+                lambda mean, sd, known: mean + sd,
+                lambda mean, sd, known: mean + sd,
+                lambda mean, sd, known: mean - sd,
+            )
+        case "name":
+            return (
+                lambda mean, sd, known: np.sin(mean),
+                lambda mean, sd, known: np.sin(mean),
+                lambda mean, sd, known: np.cos(mean),
+            )
+        case "closure":
+            return scaled(1.0), scaled(1.0), scaled(2.0)
+        case "closure over a list":
+            return scaled([1.0, 2.0]), scaled([1.0, 2.0]), scaled([1.0, 3.0])
+        case "closure over a dict":
+            return scaled({"a": 1.0}), scaled({"a": 1.0}), scaled({"a": 2.0})
+        case "closure over an array":
+            return scaled(np.array([1.0, 2.0])), scaled(np.array([1.0, 2.0])), scaled(np.array([1.0, 3.0]))
+        case "closure over a number of NumPy":
+            return scaled(np.int64(1)), scaled(np.int64(1)), scaled(np.int64(2))
+        case "closure over a dataclass":
+            return scaled(Shifted(1.0)), scaled(Shifted(1.0)), scaled(Shifted(2.0))
+        case "closure over a function":
+            return scaled(scaled(1.0)), scaled(scaled(1.0)), scaled(scaled(2.0))
+        case "closure over a part":
+            ucb = acquisitions.UCB
+            return scaled(ucb(1.0)), scaled(ucb(1.0)), scaled(ucb(2.0))
+        case "default":
+            return defaulted(1.0), defaulted(1.0), defaulted(2.0)
+        case "keyword default":
+            return keyworded(1.0), keyworded(1.0), keyworded(2.0)
+        case "inner code":
+            return (
+                lambda mean, sd, known: [m + 1.0 for m in mean],
+                lambda mean, sd, known: [m + 1.0 for m in mean],
+                lambda mean, sd, known: [m + 2.0 for m in mean],
+            )
+        case "set of texts":
+            return (
+                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd,
+                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd,
+                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "e"} else sd,
+            )
+        case "partial":
+            return part_of(sd=1.0), part_of(sd=1.0), part_of(sd=2.0)
+        case "partial by place":
+            return part_of(1.0), part_of(1.0), part_of(2.0)
+        case "partial of another":
+            return partial(greedy), partial(greedy), partial(mirror)
+        case "partial of the engine":
+            beta = acquisitions.paper_beta
+            return (
+                acquisitions.UCB(partial(beta, delta=0.1)),
+                acquisitions.UCB(partial(beta, delta=0.1)),
+                acquisitions.UCB(partial(beta, delta=0.2)),
+            )
+        case "dataclass":
+            return Shifted(1.0), Shifted(1.0), Shifted(2.0)
+        case "infinite setting":
+            return Shifted(math.inf), Shifted(math.inf), Shifted(-math.inf)
+        case "method of a dataclass":
+            return Shifted(1.0).__call__, Shifted(1.0).__call__, Shifted(2.0).__call__
+        case "setting that is an array":
+            return tuple(Centred(np.array([x, 0.5])) for x in (0.1, 0.1, 0.2))  # type: ignore[return-value]
+        case "setting that is a dict":
+            return tuple(Centred({"x": x}) for x in (0.1, 0.1, 0.2))  # type: ignore[return-value]
+        case "setting that is a lambda":
+            return Centred(defaulted(1.0)), Centred(defaulted(1.0)), Centred(defaulted(2.0))
+        case "lambda in a part of the engine":
+            return tuple(acquisitions.UCB(beta) for beta in map(constant, (1.0, 1.0, 2.0)))  # type: ignore[return-value]
+    raise AssertionError(kind)
+
+
+def part_of(*args: Any, **settings: Any) -> Any:
+    return partial(greedy, *args, **settings)
+
+
+def scaled(by: Any) -> Any:
+    return lambda mean, sd, known: mean * by
+
+
+def defaulted(by: Any) -> Any:
+    return lambda mean, sd, known, by=by: mean * by
+
+
+def keyworded(by: Any) -> Any:
+    return lambda mean, sd, known, *, by=by: mean * by
+
+
+def constant(beta: float) -> Any:
+    return lambda t, d: beta
+
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    centre: Any
+
+    def __call__(self, mean: Array, sd: Array, known: Known) -> Array:
+        return mean
+
+
+KINDS_OF_YOURS = [
+    "constant",
+    "operation",
+    "name",
+    "closure",
+    "closure over a list",
+    "closure over a dict",
+    "closure over an array",
+    "closure over a number of NumPy",
+    "closure over a dataclass",
+    "closure over a function",
+    "closure over a part",
+    "default",
+    "keyword default",
+    "inner code",
+    "set of texts",
+    "partial",
+    "partial by place",
+    "partial of another",
+    "partial of the engine",
+    "dataclass",
+    "infinite setting",
+    "method of a dataclass",
+    "setting that is an array",
+    "setting that is a dict",
+    "setting that is a lambda",
+    "lambda in a part of the engine",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
+def test_parts_of_yours_are_the_same_where_they_are_made_alike(kind: str) -> None:
+    one, same, different = lambdas(kind)
+    assert other(with_acquisition(one), with_acquisition(one)) is None
+    assert other(with_acquisition(one), with_acquisition(same)) is None
+    assert other(with_acquisition(one), with_acquisition(different)) == "acquisition"
+    assert other(with_acquisition(different), with_acquisition(one)) == "acquisition"
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
+def test_parts_of_yours_in_a_sum_are_told_apart(kind: str) -> None:
+    one, same, different = (replace(RANDOM, pseudo=pseudo.Pending() + part) for part in lambdas(kind))
+    assert other(one, same) is None
+    assert other(one, different) == "pseudo"
+
+
+def test_a_function_with_a_name_is_the_same_whatever_it_does() -> None:
+    """It may be mended while a study goes on."""
+    assert other(with_acquisition(greedy), with_acquisition(greedy)) is None
+    assert other(with_acquisition(greedy), with_acquisition(mirror)) == "acquisition"
+    assert other(with_acquisition(greedy), with_acquisition(acquisitions.ei)) == "acquisition"
+    assert other(with_acquisition(acquisitions.ei), with_acquisition(greedy)) == "acquisition"
+
+
+def test_functions_that_know_each_other_can_be_written() -> None:
+    def made(limit: int) -> Any:
+        def even(n: int) -> bool:
+            return n == 0 or (n < limit and odd(n - 1))
+
+        def odd(n: int) -> bool:
+            return n != 0 and even(n - 1)
+
+        def alone(n: int) -> int:
+            return 0 if n == 0 else alone(n - 1)
+
+        return lambda mean, sd, known: mean if even(4) and alone(3) == 0 else sd
+
+    assert other(with_acquisition(made(9)), with_acquisition(made(9))) is None
+    assert other(with_acquisition(made(9)), with_acquisition(made(8))) == "acquisition"
+
+
+def test_a_variable_that_is_not_there_yet_can_be_written() -> None:
+    def made() -> Any:
+        if len("a") > 1:
+            later = 1.0
+        return lambda mean, sd, known: mean * later
+
+    assert other(with_acquisition(made()), with_acquisition(made())) is None
+
+
+SAME_IN_EVERY_PROCESS = """
+import json
+from dataclasses import replace
+from bopp import Recipe
+from bopp.plain import write_recipe
+
+score = lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd
+recipe = replace(Recipe.random(), acquisition=score)
+print(json.dumps(write_recipe(recipe)["acquisition"]))
+"""
+
+
+def test_a_lambda_is_written_alike_in_every_process() -> None:
+    """Also one whose constants are a set, in which texts lie in another order each time."""
+    written = set()
+    for seed in range(3):
+        run = subprocess.run(
+            [sys.executable, "-c", SAME_IN_EVERY_PROCESS],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        )
+        written.add(run.stdout)
+    assert len(written) == 1
+
+
+def test_a_recipe_of_the_engine_is_compared_as_a_value() -> None:
+    for recipe in PRESETS:
+        assert other(recipe, recipe) is None
+    assert other(RANDOM, replace(RANDOM, kernel=kernels.SquaredExponential())) == "kernel"
+    assert other(RANDOM, replace(RANDOM, fit=fits.MAP(largest=7))) == "fit"
+    assert other(Recipe.default(), Recipe.random()) == "initial"
+
+
+def test_what_an_earlier_version_did_not_write_is_accepted() -> None:
+    """It wrote no settings for parts of yours, and no code for a lambda."""
+    for kind in ("constant", "closure", "dataclass", "partial", "setting that is an array"):
+        one, _, different = lambdas(kind)
+        written = through_json(write_recipe(with_acquisition(one)))
+        written["acquisition"] = {"yours": written["acquisition"]["yours"]}
+        for part in (one, different):
+            assert other_part(written, with_acquisition(part)) is None
+        assert other_part(written, with_acquisition(greedy)) == "acquisition"
+
+
+def test_a_setting_that_came_later_counts_as_it_is_without_being_named() -> None:
+    written = through_json(write_recipe(Recipe.default()))
+    del written["fit"]["settings"]["lengthscale"]
+    del written["outcome"]
+    assert other_part(written, Recipe.default()) is None
+    assert other_part(written, replace(Recipe.default(), fit=fits.MAP(lengthscale=(0.1, 1.0)))) == "fit"
+    assert other_part(written, replace(Recipe.default(), outcome=outcomes.raw)) == "outcome"
+
+
+def test_a_setting_that_came_later_counts_beside_parts_of_yours_too() -> None:
+    recipe = replace(RANDOM, pseudo=pseudo.Pending() + mirror)
+    written = through_json(write_recipe(recipe))
+    del written["pseudo"]["settings"]["policies"][0]["settings"]["value"]
+    assert other_part(written, recipe) is None
+    assert other_part(written, replace(RANDOM, pseudo=pseudo.Pending("best") + mirror)) == "pseudo"
+    assert other_part(written, replace(RANDOM, pseudo=pseudo.Failed() + mirror)) == "pseudo"
+
+
+def test_code_of_another_python_is_accepted() -> None:
+    one, _, different = lambdas("constant")
+    written = through_json(write_recipe(with_acquisition(one)))
+    version, _, digest = written["acquisition"]["code"].partition(" ")
+    assert version == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert len(digest) == 64
+    written["acquisition"]["code"] = f"2.7 {digest}"
+    assert other_part(written, with_acquisition(different)) is None
+
+
+def test_a_part_that_this_version_lacks_is_another_or_refused() -> None:
+    written = through_json(write_recipe(RANDOM))
+    assert other_part({**written, "more": 5}, RANDOM) == "more"
+    lacking = {**written, "kernel": {"part": "kernels.Cubic", "settings": {}}}
+    assert other_part(lacking, RANDOM) == "kernel"
+    with pytest.raises(StudyError, match=r"this bopp lacks.*bopp switch"):
+        read_recipe(lacking)
+    unknown = {**written, "search": {"part": "search.Direct", "settings": {"luck": 3}}}
+    assert other_part(unknown, RANDOM) == "search"
+    with pytest.raises(StudyError, match=r"cannot be read.*bopp switch"):
+        read_recipe(unknown)
+
+
+class Plain:
+    """A part of your own that is no dataclass."""
+
+    def __init__(self, scale: float):
+        self.scale = scale
+
+    def __call__(self, mean: Array, sd: Array, known: Any) -> Array:
+        return mean + self.scale * sd
+
+
+ANY: Any = greedy
+
+
+def wrapped(scale: float) -> Any:
+    @wraps(greedy)
+    def inner(*arguments: Any) -> Any:
+        return scale * greedy(*arguments)
+
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Plain(1.0), Plain(9.0)),
+        (Plain(1.0).__call__, Plain(9.0).__call__),
+        (partial(ANY, k=Fraction(1, 2)), partial(ANY, k=Fraction(9, 2))),
+        (wrapped(1.0), wrapped(9.0)),
+    ],
+)
+def test_parts_of_yours_with_other_contents_are_others(one: Any, other: Any) -> None:
+    written = through_json(write_recipe(with_acquisition(one)))
+    assert other_part(written, with_acquisition(one)) is None
+    assert other_part(written, with_acquisition(other)) == "acquisition"
+
+
+def test_a_subclass_of_a_parameter_is_kept_as_what_it_is() -> None:
+    class Mine(Float):
+        pass
+
+    assert read_space(through_json(write_space(Space({"x": Mine(0, 1)})))) == Space({"x": Float(0, 1)})
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
+def test_parts_of_yours_are_written_as_json_by_the_letter(kind: str) -> None:
+    for part in lambdas(kind):
+        written = write_recipe(with_acquisition(part))
+        assert json.loads(json.dumps(written, allow_nan=False)) == written
+        assert has_parts_of_yours(written)

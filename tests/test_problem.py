@@ -1,0 +1,773 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bopp
+from bopp import AtLeast, AtMost, Choice, Float, Holds, Int, Optimizer, Problem, Recipe, Space, Trial
+from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, TellError
+from bopp.parameter import Parameter
+from bopp.problem import LONGEST_MEASUREMENT
+
+SPACE: dict[str, Parameter] = {"a": Float(0, 1), "b": Float(0, 1)}
+SUM = Holds("a + b at most 1", lambda params: params["a"] + params["b"] <= 1)
+PLAIN = Problem(SPACE)
+MEASURED = Problem(SPACE, {"error": "minimize"}, [AtMost("memory", 16.0), AtLeast("recall", 0.9)])
+SEVERAL = Problem(SPACE, {"error": "minimize", "gain": "maximize"}, [AtMost("memory", 16.0)])
+
+
+def trial(number: int, a: float = 0.0, b: float = 0.0, **values: float) -> Trial:
+    """A finished trial."""
+    return Trial(number, {"a": a, "b": b}, "done", values)
+
+
+# what a problem is
+
+
+def test_a_space_alone_is_a_value_to_be_minimised() -> None:
+    assert PLAIN.space == Space(SPACE)
+    assert dict(PLAIN.objectives) == {"value": "minimize"}
+    assert PLAIN.constraints == ()
+    assert (PLAIN.objective, PLAIN.direction, PLAIN.names) == ("value", "minimize", ["value"])
+    assert Problem(Space(SPACE)) == PLAIN
+
+
+def test_names_are_those_of_the_objectives_then_of_the_limits_each_once() -> None:
+    problem = Problem(
+        SPACE,
+        {"z": "minimize", "a": "maximize"},
+        [AtMost("m", 2), SUM, AtLeast("z", 0), AtLeast("m", 1), AtMost("b", 3)],
+    )
+    assert problem.names == ["z", "a", "m", "b"]
+    assert problem.limits == (AtMost("m", 2.0), AtLeast("z", 0.0), AtLeast("m", 1.0), AtMost("b", 3.0))
+
+
+def test_a_problem_is_a_value() -> None:
+    def made(bound: float = 16.0) -> Problem:
+        return Problem(SPACE, {"error": "minimize"}, [AtMost("memory", bound), SUM])
+
+    assert made() == made()
+    assert made() != made(17.0)
+    assert made() == Problem(SPACE, {"error": "minimize"}, (AtMost("memory", 16), SUM))
+    others = [
+        Problem({**SPACE, "c": Int(0, 1)}, {"error": "minimize"}, made().constraints),
+        Problem(dict(reversed(SPACE.items())), {"error": "minimize"}, made().constraints),
+        Problem(SPACE, {"error": "maximize"}, made().constraints),
+        Problem(SPACE, {"loss": "minimize"}, made().constraints),
+        Problem(SPACE, {"error": "minimize"}, [AtLeast("memory", 16), SUM]),
+        Problem(SPACE, {"error": "minimize"}, [SUM]),
+        Problem(SPACE, {"error": "minimize"}, [AtMost("memory", 16), replace(SUM, name="else")]),
+    ]
+    assert [other for other in others if other == made()] == []
+    assert made() != "a problem"
+
+
+def test_the_order_of_objectives_is_part_of_a_problem() -> None:
+    """The first is the value of a trial."""
+    one, other = {"x": "minimize", "y": "minimize"}, {"y": "minimize", "x": "minimize"}
+    assert Problem(SPACE, one) != Problem(SPACE, other)  # type: ignore[arg-type]
+
+
+def test_a_problem_cannot_be_changed() -> None:
+    objectives: dict[str, Any] = {"error": "minimize"}
+    constraints = [AtMost("memory", 16.0)]
+    problem = Problem(SPACE, objectives, constraints)
+    objectives["error"] = "maximize"
+    constraints.clear()
+    assert problem.direction == "minimize"
+    assert len(problem.constraints) == 1
+    with pytest.raises(AttributeError):
+        problem.constraints = ()  # type: ignore[misc]
+
+
+def test_constraints_may_come_from_a_generator() -> None:
+    names = ["m", "n"]
+    assert Problem(SPACE, constraints=(AtMost(name, 1) for name in names)).names == ["value", "m", "n"]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "words"),
+    [
+        ({}, ["dict of objectives", "{}"]),
+        ([], ["dict of objectives", "[]"]),
+        ("minimize", ["dict of objectives", "'minimize'"]),
+        (["value"], ["dict of objectives", "['value']"]),
+        ({"value": "up"}, ["direction", "'minimize'", "'maximize'", "'up'"]),
+        ({"value": None}, ["direction", "None"]),
+        ({"value": ["minimize"]}, ["direction", "['minimize']"]),
+        ({"value": "Minimize"}, ["direction", "'Minimize'"]),
+        ({"": "minimize"}, ["name of an objective", "''"]),
+        ({1: "minimize"}, ["name of an objective", "1"]),
+        ({None: "minimize"}, ["name of an objective", "None"]),
+        ({("a",): "minimize"}, ["name of an objective", "('a',)"]),
+    ],
+)
+def test_wrong_objectives_are_named(objectives: Any, words: list[str]) -> None:
+    with pytest.raises(RecipeError) as caught:
+        Problem(SPACE, objectives)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        (AtMost("memory", math.nan), ["'memory'", "finite", "nan"]),
+        (AtMost("memory", math.inf), ["'memory'", "finite", "inf"]),
+        (AtLeast("memory", -math.inf), ["'memory'", "finite", "-inf"]),
+        (AtMost("memory", "16"), ["'memory'", "number", "'16'"]),  # type: ignore[arg-type]
+        (AtMost("memory", None), ["'memory'", "None"]),  # type: ignore[arg-type]
+        (AtLeast("memory", True), ["'memory'", "True"]),
+        (AtLeast("memory", 1j), ["'memory'", "1j"]),  # type: ignore[arg-type]
+        (AtMost("", 1.0), ["name of a constraint", "''"]),
+        (AtMost(3, 1.0), ["name of a constraint", "3"]),  # type: ignore[arg-type]
+        (Holds("", lambda params: True), ["name of a constraint", "''"]),
+        (Holds("small", True), ["'small'", "function", "True"]),  # type: ignore[arg-type]
+        (Holds("small", "a < b"), ["'small'", "function", "'a < b'"]),  # type: ignore[arg-type]
+        (lambda params: True, ["AtMost, AtLeast or Holds", "lambda"]),
+        (AtMost, ["AtMost, AtLeast or Holds"]),
+        ("memory <= 16", ["AtMost, AtLeast or Holds", "'memory <= 16'"]),
+        (None, ["AtMost, AtLeast or Holds", "None"]),
+    ],
+)
+def test_wrong_constraints_are_named(constraint: Any, words: list[str]) -> None:
+    with pytest.raises(RecipeError) as caught:
+        Problem(SPACE, constraints=[SUM, constraint])
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("constraints", [AtMost("memory", 1.0), SUM, 3, None])
+def test_constraints_that_are_no_list_are_named(constraints: Any) -> None:
+    with pytest.raises(RecipeError, match="constraints") as caught:
+        Problem(SPACE, constraints=constraints)
+    assert repr(constraints)[:6] in str(caught.value)
+    with pytest.raises(RecipeError, match="constraints"):
+        bopp.minimize(lambda params: 0.0, SPACE, constraints=constraints, progress=False)
+
+
+def test_two_conditions_of_one_name_are_refused() -> None:
+    with pytest.raises(RecipeError, match="different name"):
+        Problem(SPACE, constraints=[SUM, Holds(SUM.name, lambda params: False)])
+    assert Problem(SPACE, constraints=[Holds("m", lambda params: True), AtMost("m", 1.0)]).names == [
+        "value",
+        "m",
+    ]
+
+
+@pytest.mark.parametrize("bound", [16, np.float32(16.0), np.int64(16), -0.0, 1.7e308])
+def test_bounds_become_floats(bound: Any) -> None:
+    (limit,) = Problem(SPACE, constraints=[AtMost("m", bound)]).limits
+    assert type(limit.bound) is float
+    assert limit.bound == bound
+
+
+def test_a_wrong_space_is_a_space_error() -> None:
+    wrong: list[Any] = [{}, [], {"x": 3}, PLAIN, None]
+    for space in wrong:
+        with pytest.raises(SpaceError):
+            Problem(space)
+
+
+def test_of_a_space_or_of_a_problem() -> None:
+    assert Problem.of(SPACE) == PLAIN
+    assert Problem.of(SPACE, "maximize").direction == "maximize"
+    assert Problem.of(MEASURED) is MEASURED
+    with pytest.raises(RecipeError, match=r"directions of its own.*'maximize'"):
+        Problem.of(MEASURED, "maximize")
+    with pytest.raises(RecipeError, match=r"direction must be .*'up'"):
+        Problem.of(SPACE, "up")  # type: ignore[arg-type]
+
+
+def test_several_objectives_can_be_declared_and_have_no_single_one() -> None:
+    assert list(SEVERAL.objectives) == ["error", "gain"]
+    optimizer = Optimizer(SEVERAL)
+    told = optimizer.observe({"a": 0.5, "b": 0.5}, {"error": 1.0, "gain": 2.0, "memory": 3.0})
+    assert told.state == "done"
+    for ask in (lambda: SEVERAL.objective, lambda: SEVERAL.direction, optimizer.ask):
+        with pytest.raises(RecipeError, match=r"one objective.*'error', 'gain'"):
+            ask()
+    with pytest.raises(NoResultError, match=r"several objectives.*'error', 'gain'"):
+        _ = optimizer.best
+
+
+# answers
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        0.5,
+        np.float32(0.5),
+        np.array(0.5),
+        Decimal("0.5"),
+        {"value": 0.5},
+        {"value": np.float64(0.5)},
+        MappingProxyType({"value": 0.5}),
+    ],
+    ids=repr,
+)
+def test_a_number_or_a_dict_is_an_answer(returned: Any) -> None:
+    answer = PLAIN.answer(returned)
+    assert answer.values == {"value": 0.5}
+    assert type(answer.values["value"]) is float
+    assert (answer.error, answer.noise, answer.measurements) == (None, {}, {})
+
+
+def test_a_number_is_the_value_of_the_only_objective() -> None:
+    assert Problem(SPACE, {"error": "minimize"}).answer(0.5).values == {"error": 0.5}
+
+
+def test_an_answer_has_the_declared_names_in_their_order() -> None:
+    answer = MEASURED.answer({"seconds": 3, "recall": 1, "memory": np.int64(8), "error": 0.5, "note": "ok"})
+    assert list(answer.values.items()) == [("error", 0.5), ("memory", 8.0), ("recall", 1.0)]
+    assert {type(value) for value in answer.values.values()} == {float}
+    assert answer.measurements == {"seconds": 3.0, "note": "ok"}
+    assert MEASURED.fits(Trial(0, {}, "done", answer.values))
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, 10**400, np.float32("nan")])
+def test_a_value_that_is_not_finite_is_a_failure(value: Any) -> None:
+    for returned in (value, {"value": value, "loss": 3.0}):
+        answer = PLAIN.answer(returned)
+        assert answer.values == {}
+        assert (answer.error or "").startswith("the value was ")
+    named = MEASURED.answer({"error": 0.5, "memory": value, "recall": 1.0, "note": "x"})
+    assert (named.error or "").startswith("'memory' was ")
+    assert named.values == {}
+    assert named.measurements == {"error": 0.5, "recall": 1.0, "note": "x"}
+
+
+@pytest.mark.parametrize(
+    ("returned", "missing"),
+    [
+        ({}, "'value' is missing: wanted value, got nothing"),
+        ({"loss": 0.5}, "'value' is missing: wanted value, got 'loss'"),
+        ({"VALUE": 0.5, "x": None}, "'value' is missing: wanted value, got 'VALUE', 'x'"),
+    ],
+)
+def test_a_missing_name_is_a_failure_that_says_what_was_there(returned: Any, missing: str) -> None:
+    answer = PLAIN.answer(returned)
+    assert answer.error == missing
+    assert answer.values == {}
+    assert answer.measurements == returned
+
+
+def test_what_was_there_of_a_failure_is_kept() -> None:
+    answer = MEASURED.answer({"error": 0.5, "recall": 1})
+    assert answer.error == "'memory' is missing: wanted error, memory, recall, got 'error', 'recall'"
+    assert answer.measurements == {"error": 0.5, "recall": 1.0}
+
+
+def test_a_number_where_more_was_declared_is_a_failure() -> None:
+    assert "'memory' is missing" in (MEASURED.answer(0.5).error or "")
+
+
+@pytest.mark.parametrize("returned", [0.5, None, [0.5, 1.0], (0.5, 1.0), np.array([0.5, 1.0]), "0.5"])
+def test_several_objectives_want_a_dict(returned: Any) -> None:
+    with pytest.raises(TellError, match="wanted a dict with error, gain, memory"):
+        SEVERAL.answer(returned)
+    answer = SEVERAL.answer({"error": 1, "gain": 2, "memory": 3})
+    assert list(answer.values.items()) == [("error", 1.0), ("gain", 2.0), ("memory", 3.0)]
+
+
+@pytest.mark.parametrize("value", ["0.5", [0.5], (0.5,), {"value": 0.5}, 1j, b"1", np.array([0.5]), object()])
+def test_what_is_no_number_is_an_error_that_names_it(value: Any) -> None:
+    with pytest.raises(TellError, match="wanted a number as value, got"):
+        PLAIN.answer({"value": value})
+    with pytest.raises(TellError, match="wanted a number as 'memory', got"):
+        MEASURED.answer({"error": 0.5, "memory": value, "recall": 1.0})
+
+
+@pytest.mark.parametrize("name", [1, None, ("value",), 0.5, b"value"])
+def test_names_that_are_no_texts_are_kept_as_their_texts(name: Any) -> None:
+    answer = PLAIN.answer({"value": 0.5, name: 1.0})
+    assert (answer.values, answer.measurements) == ({"value": 0.5}, {repr(name): 1.0})
+
+
+class Colour(Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("measured", "kept"),
+    [
+        (3, 3.0),
+        (True, True),
+        (False, False),
+        (None, None),
+        ("text", "text"),
+        ("", ""),
+        (np.float32(0.5), 0.5),
+        (np.int64(3), 3.0),
+        (np.bool_(True), 1.0),
+        (np.array(2.0), 2.0),
+        (Decimal("0.5"), 0.5),
+        (math.inf, math.inf),
+        (-(10**400), math.inf),
+        ([1, 2], "[1, 2]"),
+        ({"a": 1}, "{'a': 1}"),
+        ((), "()"),
+        (np.array([1.0, 2.0]), "array([1., 2.])"),
+        (b"raw", "b'raw'"),
+        (1j, "1j"),
+        (Colour.RED, "<Colour.RED: 1>"),
+        (datetime(2020, 1, 1, tzinfo=UTC), repr(datetime(2020, 1, 1, tzinfo=UTC))),
+    ],
+    ids=repr,
+)
+def test_measurements_are_kept_as_what_they_are_or_as_text(measured: Any, kept: Any) -> None:
+    answer = PLAIN.answer({"value": 0.5, "more": measured})
+    assert answer.error is None
+    assert answer.measurements == {"more": kept}
+    assert type(answer.measurements["more"]) is type(kept)
+
+
+def test_a_measurement_that_is_nan_is_kept_and_fails_nothing() -> None:
+    answer = PLAIN.answer({"value": 0.5, "more": math.nan})
+    assert answer.error is None
+    assert math.isnan(answer.measurements["more"])
+
+
+def test_a_long_text_of_a_thing_is_cut() -> None:
+    (text,) = PLAIN.answer({"value": 0.5, "more": list(range(10_000))}).measurements.values()
+    assert len(text) == LONGEST_MEASUREMENT + 3
+    assert text.endswith("...")
+
+
+def test_an_answer_is_a_copy() -> None:
+    returned: dict[str, Any] = {"value": 0.5, "more": 1.0}
+    answer = PLAIN.answer(returned)
+    returned["value"] = returned["more"] = 9.0
+    assert (answer.values, answer.measurements) == ({"value": 0.5}, {"more": 1.0})
+
+
+# noise
+
+
+@pytest.mark.parametrize(
+    ("noise", "found"),
+    [
+        (None, {}),
+        ({}, {}),
+        (0, {"error": 0.0}),
+        (0.25, {"error": 0.25}),
+        (np.float32(0.25), {"error": 0.25}),
+        ({"error": 0.25}, {"error": 0.25}),
+        ({"recall": 1, "error": 0.25}, {"recall": 1.0, "error": 0.25}),
+    ],
+)
+def test_noise_is_a_standard_deviation_or_several_by_name(noise: Any, found: dict[str, float]) -> None:
+    answer = MEASURED.answer({"error": 0.5, "memory": 1.0, "recall": 1.0}, noise)
+    assert answer.noise == found
+    assert {type(sd) for sd in answer.noise.values()} <= {float}
+    assert MEASURED.fits(Trial(0, {}, "done", answer.values, noise=answer.noise))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        -0.1,
+        math.nan,
+        math.inf,
+        10**400,
+        "0.1",
+        [0.1],
+        1j,
+        {"value": -1.0},
+        {"value": None},
+        {"value": "0.1"},
+        {"other": 0.1},
+        {1: 0.1},
+        {"value": 0.1, "other": 0.1},
+    ],
+    ids=repr,
+)
+def test_wrong_noise_is_named_and_the_trial_stays_open(noise: Any) -> None:
+    opt = Optimizer(SPACE)
+    asked = opt.ask()
+    with pytest.raises(TellError, match="noise"):
+        opt.tell(asked, 0.5, noise)
+    assert opt.trials == (asked,)
+    with pytest.raises(TellError, match="noise"):
+        opt.observe({"a": 0.5, "b": 0.5}, 0.5, noise)
+    assert opt.trials == (asked,)
+    assert opt.tell(asked, 0.5, 0.1).noise == {"value": 0.1}
+
+
+def test_a_single_noise_of_several_objectives_is_refused() -> None:
+    values = {"error": 1.0, "gain": 2.0, "memory": 3.0}
+    with pytest.raises(BoppError, match="objective"):
+        SEVERAL.answer(values, 0.1)
+    assert SEVERAL.answer(values, {"gain": 0.1}).noise == {"gain": 0.1}
+
+
+def test_a_failure_has_no_noise() -> None:
+    opt = Optimizer(SPACE)
+    failed = opt.tell(opt.ask(), math.nan, noise=0.1)
+    assert (failed.state, failed.values, failed.noise) == ("failed", {}, {})
+
+
+# tells
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ((0.5, None), (0.5, None)),
+        ((0.5, None), ({"value": 0.5}, None)),
+        ((0.5, None), (np.float32(0.5), {})),
+        ((0.5, 0.1), (0.5, 0.1)),
+        ((0.5, 0.1), ({"value": 0.5}, {"value": 0.1})),
+        ((0.0, None), (-0.0, None)),
+        ((None, None), (math.nan, None)),
+        ((None, None), ({"loss": 1.0}, None)),
+        ((None, 0.1), (math.inf, None)),
+    ],
+)
+def test_a_repeated_tell_is_accepted(first: tuple[Any, Any], again: tuple[Any, Any]) -> None:
+    opt = Optimizer(SPACE)
+    told = opt.tell(opt.ask(), *first)
+    assert opt.tell(told, *again) == told
+    assert opt.trials == (told,)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "words"),
+    [
+        ((0.5, None), (0.25, None), ["0.5 already", "got 0.25"]),
+        ((0.5, None), (0.5, 0.1), ["0.5 already", "0.5 with noise 0.1"]),
+        ((0.5, 0.1), (0.5, None), ["0.5 with noise 0.1 already", "got 0.5"]),
+        ((0.5, 0.1), (0.5, 0.2), ["noise 0.1", "noise 0.2"]),
+        ((0.5, None), (None, None), ["0.5 already", "got 'failed'"]),
+        ((None, None), (0.5, None), ["'failed' already", "got 0.5"]),
+        ((0.5, None), ({"loss": 0.5}, None), ["0.5 already", "got 'failed'"]),
+    ],
+)
+def test_a_different_tell_is_refused(
+    first: tuple[Any, Any], again: tuple[Any, Any], words: list[str]
+) -> None:
+    opt = Optimizer(SPACE)
+    told = opt.tell(opt.ask(), *first)
+    with pytest.raises(TellError, match="trial 0 was told") as caught:
+        opt.tell(told, *again)
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert opt.trials == (told,)
+
+
+def test_measurements_of_the_first_tell_stay() -> None:
+    opt = Optimizer(SPACE)
+    told = opt.tell(opt.ask(), {"value": 0.5, "seconds": 3})
+    assert opt.tell(told, {"value": 0.5, "seconds": 4}) is told
+    assert opt.tell(told, 0.5) is told
+    assert opt.trials[0].measurements == {"seconds": 3.0}
+
+
+def test_another_value_of_a_constraint_is_another_tell() -> None:
+    opt = Optimizer(MEASURED)
+    told = opt.tell(opt.ask(), {"error": 1.0, "memory": 2.0, "recall": 1.0})
+    with pytest.raises(TellError, match=r"'memory': 2.0.*'memory': 3.0"):
+        opt.tell(told, {"error": 1.0, "memory": 3.0, "recall": 1.0})
+
+
+# what fits
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        Trial(0, {}, "done"),
+        Trial(0, {}, "done", {"value": 1}),
+        Trial(0, {}, "done", {"value": True}),
+        Trial(0, {}, "done", {"value": np.float64(1.0)}),
+        Trial(0, {}, "done", {"value": math.nan}),
+        Trial(0, {}, "done", {"value": math.inf}),
+        Trial(0, {}, "done", {"value": None}),  # type: ignore[dict-item]
+        Trial(0, {}, "done", {"error": 1.0}),
+        Trial(0, {}, "done", {"value": 1.0, "error": 1.0}),
+        Trial(0, {}, "done", {"value": 1.0}, noise={"value": -1.0}),
+        Trial(0, {}, "done", {"value": 1.0}, noise={"value": math.nan}),
+        Trial(0, {}, "done", {"value": 1.0}, noise={"value": 1}),
+        Trial(0, {}, "done", {"value": 1.0}, noise={"error": 1.0}),
+        Trial(0, {}, "failed", {"value": 1.0}),
+        Trial(0, {}, "asked", {"value": 1.0}),
+        Trial(0, {}, "failed", noise={"value": 1.0}),
+        Trial(0, {}, "waiting"),  # type: ignore[arg-type]
+        Trial(0, {}, None),  # type: ignore[arg-type]
+    ],
+    ids=repr,
+)
+def test_a_trial_that_does_not_fit_is_refused(trial: Trial) -> None:
+    assert not PLAIN.fits(trial)
+    with pytest.raises(TellError, match="wanted trial 0 with a value if it is done"):
+        Optimizer(SPACE, trials=[replace(trial, params={"a": 0.5, "b": 0.5})])
+
+
+def test_trials_that_fit() -> None:
+    for fine in (
+        Trial(0, {}),
+        Trial(0, {}, "failed", error="no"),
+        Trial(0, {}, "done", {"value": 1.0}, noise={"value": 0.0}, measurements={"x": math.nan}),
+        Trial(0, {}, "failed", measurements={"loss": 1.0}),
+    ):
+        assert PLAIN.fits(fine)
+    assert not SEVERAL.fits(Trial(0, {}, "done", {"gain": 1.0, "error": 1.0, "memory": 1.0}))  # their order
+    assert SEVERAL.fits(Trial(0, {}, "done", {"error": 1.0, "gain": 1.0, "memory": 1.0}))
+
+
+# feasibility and the best
+
+
+@pytest.mark.parametrize(
+    ("constraint", "value", "margin"),
+    [
+        (AtMost("m", 16.0), 15.0, 1.0),
+        (AtMost("m", 16.0), 16.0, 0.0),
+        (AtMost("m", 16.0), 17.5, -1.5),
+        (AtLeast("m", 16.0), 15.0, -1.0),
+        (AtLeast("m", 16.0), 16.0, 0.0),
+        (AtLeast("m", -16.0), 1.5, 17.5),
+        (AtMost("m", -1.7e308), 1.7e308, -math.inf),
+    ],
+)
+def test_a_margin_is_at_least_zero_where_a_limit_is_met(
+    constraint: AtMost | AtLeast, value: float, margin: float
+) -> None:
+    assert constraint.margin(value) == margin
+    problem = Problem(SPACE, constraints=[constraint])
+    assert problem.feasible(trial(0, value=0.0, m=value)) == (margin >= 0.0)
+
+
+def test_the_best_is_the_best_that_is_feasible() -> None:
+    trials = [
+        trial(0, error=0.1, memory=20.0, recall=0.95),
+        trial(1, error=0.5, memory=10.0, recall=0.95),
+        trial(2, error=0.2, memory=10.0, recall=0.5),
+        trial(3, error=0.3, memory=16.0, recall=0.9),
+        trial(4, error=0.3, memory=1.0, recall=1.0),
+        Trial(5, {"a": 0.0, "b": 0.0}, "failed", error="no"),
+        Trial(6, {"a": 0.0, "b": 0.0}),
+    ]
+    assert [MEASURED.feasible(one) for one in trials[:5]] == [False, True, False, True, True]
+    assert MEASURED.best(trials).number == 3  # the first of equals
+    upward = Problem(SPACE, {"error": "maximize"}, MEASURED.constraints)
+    assert upward.best(trials).number == 1
+
+
+def test_conditions_on_params_count_too() -> None:
+    problem = Problem(SPACE, constraints=[SUM])
+    trials = [trial(0, 0.9, 0.9, value=0.0), trial(1, 0.5, 0.5, value=1.0), trial(2, 0.1, 0.1, value=2.0)]
+    assert problem.best(trials).number == 1
+    assert [problem.allows(one.params) for one in trials] == [False, True, True]
+
+
+def test_without_a_feasible_trial_the_error_says_so() -> None:
+    problem = Problem(SPACE, constraints=[SUM])
+    with pytest.raises(NoResultError, match="none of 2 finished trials meets the constraints"):
+        problem.best([trial(0, 1, 1, value=0.0), trial(1, 1, 1, value=0.0), Trial(2, {})])
+    with pytest.raises(NoResultError, match="none of 1 trials has a value; the first failed with: no"):
+        problem.best([Trial(0, {}, "failed", error="no")])
+    with pytest.raises(NoResultError, match="none of 0 trials has a value"):
+        problem.best([])
+
+
+def test_a_condition_that_raises_is_named_with_the_params() -> None:
+    problem = Problem(SPACE, constraints=[Holds("c small", lambda params: params["c"] < 1)])
+    with pytest.raises(
+        NoResultError, match=r"the constraint 'c small' raised KeyError\('c'\) for .*'a': 0.5"
+    ) as caught:
+        problem.allows({"a": 0.5, "b": 0.5})
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(NoResultError, match="'c small'"):
+        problem.best([trial(0, value=1.0)])
+    assert not problem.reaches(trial(0, value=1.0), 2.0)
+    for progress in (False, True):  # a run goes on, and says so in the end
+        result = bopp.minimize(lambda p: p["a"], SPACE, 4, constraints=problem.constraints, progress=progress)
+        assert len(result.trials) == 4
+
+
+def test_a_condition_cannot_change_the_params() -> None:
+    def greedy(params: dict[str, Any]) -> bool:
+        return bool(params.pop("a") < 1)
+
+    params = {"a": 0.5, "b": 0.5}
+    assert Problem(SPACE, constraints=[Holds("a small", greedy)]).allows(params)
+    assert params == {"a": 0.5, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("answer", "allowed"), [(1, True), (0, False), (np.bool_(True), True), (None, False), ("", False)]
+)
+def test_what_a_condition_returns_is_taken_as_true_or_false(answer: Any, allowed: bool) -> None:
+    assert Problem(SPACE, constraints=[Holds("any", lambda params: answer)]).allows({}) is allowed
+
+
+def test_what_is_neither_true_nor_false_is_named() -> None:
+    both: Any = np.array([True, False])
+    problem = Problem(SPACE, constraints=[Holds("both", lambda params: both)])
+    with pytest.raises(NoResultError, match="the constraint 'both' raised ValueError"):
+        problem.allows({})
+
+
+def test_ctrl_c_in_a_condition_is_not_swallowed() -> None:
+    def interrupt(params: dict[str, Any]) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Problem(SPACE, constraints=[Holds("any", interrupt)]).allows({})
+
+
+def test_a_target_is_reached_by_a_feasible_trial_alone() -> None:
+    good = trial(0, error=0.1, memory=1.0, recall=1.0)
+    assert MEASURED.reaches(good, 0.1)
+    assert MEASURED.reaches(good, 1)
+    assert not MEASURED.reaches(good, 0.05)
+    assert not MEASURED.reaches(good, None)
+    assert not MEASURED.reaches(trial(0, error=0.1, memory=99.0, recall=1.0), 0.1)
+    assert not MEASURED.reaches(Trial(0, {}, "failed"), 0.1)
+    assert not MEASURED.reaches(Trial(0, {}), 0.1)
+
+
+# what the engine sees
+
+
+def test_the_history_has_a_column_for_each_objective_and_each_limit() -> None:
+    problem = Problem(
+        SPACE, {"error": "minimize", "gain": "maximize"}, [AtMost("memory", 16), SUM, AtLeast("gain", 1)]
+    )
+    done = Trial(
+        0,
+        {"a": 0.0, "b": 0.0},
+        "done",
+        {"error": 2.0, "gain": 3.0, "memory": 10.0},
+        noise={"gain": 0.5, "memory": 2.0},
+    )
+    trials = [Trial(0, {}, "failed"), done, Trial(2, {})]
+    X = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
+    history = problem.history(trials, X)
+    assert history.X is X
+    assert history.state.tolist() == ["failed", "done", "asked"]
+    np.testing.assert_array_equal(history.values[1], [-2.0, 3.0, 6.0, 2.0])
+    np.testing.assert_array_equal(history.noise[1], [0.0, 0.25, 4.0, 0.25])
+    assert np.isnan(history.values[[0, 2]]).all()
+    assert not history.noise[[0, 2]].any()
+    np.testing.assert_array_equal(history.data.y, [-2.0])
+    np.testing.assert_array_equal(history.data.noise, [0.0])
+    np.testing.assert_array_equal(history.pending, [[0.3, 0.3]])
+    np.testing.assert_array_equal(history.failed, [[0.1, 0.1]])
+
+
+def test_the_history_of_no_trial_has_its_columns() -> None:
+    history = MEASURED.history([], np.empty((0, 2)))
+    assert (len(history), history.values.shape, history.noise.shape) == (0, (0, 3), (0, 3))
+    assert len(history.data) == len(history.pending) == len(history.failed) == 0
+
+
+@given(
+    st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8),
+    st.sampled_from(["minimize", "maximize"]),
+)
+def test_the_best_is_where_the_engine_sees_the_most(values: list[float | None], direction: Any) -> None:
+    problem = Problem(SPACE, {"value": direction})
+    trials = [
+        Trial(i, {"a": 0.0, "b": 0.0}, "failed") if value is None else trial(i, value=value)
+        for i, value in enumerate(values)
+    ]
+    history = problem.history(trials, np.zeros((len(trials), 2)))
+    if len(history.data):
+        assert problem.best(trials).number == int(np.nanargmax(history.values[:, 0]))
+        assert problem.gain(problem.best(trials).value) == history.data.y.max()
+
+
+@pytest.mark.parametrize("sd", [1e200, 1e308, 1e-200, 5e-324, 0.0])
+def test_a_noise_of_any_size_is_no_trouble(sd: float) -> None:
+    opt = Optimizer(SPACE, recipe=replace(Recipe.default(), initial=bopp.initial.Sobol(3)))
+    for number in range(6):
+        asked = opt.ask()
+        opt.tell(asked, asked.params["a"] + asked.params["b"], noise=sd if number % 2 else None)
+    assert np.isfinite(opt.result.history().noise).all()
+    assert np.isfinite(opt.space.encode(opt.ask().params)).all()
+
+
+# runs
+
+
+def measured(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "error": params["a"] + params["b"],
+        "memory": 20.0 * params["b"],
+        "recall": params["a"],
+        "seed": 1,
+    }
+
+
+def test_a_run_gives_the_best_that_is_feasible_and_keeps_what_was_measured() -> None:
+    problem = Problem(SPACE, {"error": "minimize"}, [AtMost("memory", 10.0), AtLeast("recall", 0.5)])
+    result = bopp.optimize(measured, problem, 12, progress=False)
+    assert result.problem is problem
+    assert result.best.values["memory"] <= 10.0
+    assert result.best.values["recall"] >= 0.5
+    assert result.best.value == result.best.values["error"]
+    assert all(trial.measurements == {"seed": 1.0} for trial in result.trials)
+    feasible = [t for t in result.trials if t.values["memory"] <= 10.0 and t.values["recall"] >= 0.5]
+    assert result.best.value == min(trial.values["error"] for trial in feasible)
+
+
+def test_constraints_of_minimize_and_maximize_are_those_of_the_problem() -> None:
+    limit = AtMost("memory", 10.0)
+    for run, direction in ((bopp.minimize, "minimize"), (bopp.maximize, "maximize")):
+        result = run(
+            lambda params: {"value": params["a"], "memory": 20.0 * params["b"]},
+            SPACE,
+            6,
+            constraints=[limit, SUM],
+            progress=False,
+        )
+        assert result.problem == Problem(SPACE, {"value": direction}, [limit, SUM])  # type: ignore[dict-item]
+        assert result.best.values["memory"] <= 10.0
+        assert SUM(result.best.params)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_whatever_an_objective_returns_ends_its_own_trial_alone(workers: int) -> None:
+    result = bopp.minimize(odd, {"kind": Choice(list(ODD))}, len(ODD), workers=workers, progress=False)
+    errors = {trial.params["kind"]: trial.error for trial in result.trials}
+    assert errors.keys() == ODD.keys()
+    for kind, (_, words) in ODD.items():
+        assert (errors[kind] is None) if words is None else (words in (errors[kind] or "")), kind
+    assert result.best.params == {"kind": "fine"}
+
+
+ODD: dict[str, tuple[Any, str | None]] = {
+    "fine": ({"value": 0.5, "extra": [1]}, None),
+    "none": (None, "the value was nan"),
+    "empty": ({}, "'value' is missing"),
+    "extras": ({"loss": 1.0}, "'value' is missing: wanted value, got 'loss'"),
+    "text": ({"value": "0.5"}, "objective: wanted a number as value"),
+    "list": ({"value": [0.5]}, "objective: wanted a number as value"),
+    "number": ({1: 0.5}, "'value' is missing: wanted value, got '1'"),
+    "infinite": ({"value": math.inf}, "the value was inf"),
+}
+
+
+def odd(params: Mapping[str, Any]) -> Any:
+    return ODD[params["kind"]][0]
+
+
+def test_a_result_with_constraints_says_what_it_found() -> None:
+    opt = Optimizer(Problem(SPACE, {"error": "minimize"}, [AtMost("memory", 1.0)]))
+    opt.tell(opt.ask(), {"error": 0.5, "memory": 2.0})
+    assert repr(opt.result) == "Result(minimize error: no best; trials: 1 done)"
+    opt.tell(opt.ask(), {"error": 0.75, "memory": 1.0})
+    assert "best 0.75" in repr(opt.result)
+    several = bopp.Result(SEVERAL, ())
+    assert repr(several) == "Result(minimize error, maximize gain: several objectives; trials: none)"

@@ -1,0 +1,163 @@
+import asyncio
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bopp import Trial
+from bopp.run.evaluation import InThisProcess, evaluate
+
+
+def square(params: dict[str, Any]) -> float:
+    return float(params["x"]) ** 2
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def moody(params: dict[str, Any]) -> Any:
+    """Does what `x` says."""
+    match params["x"]:
+        case "raise":
+            raise RuntimeError("out of order")
+        case "exit":
+            sys.exit(3)
+        case "text":
+            return "3.5"
+        case "nan":
+            return math.nan
+        case "none":
+            return None
+        case "huge":
+            return 10**400
+        case "mute":
+            raise Mute
+        case "cancel":
+            raise asyncio.CancelledError
+    return 1.0
+
+
+def trial(number: int, x: object) -> Trial:
+    return Trial(number, {"x": x})
+
+
+def test_evaluate_gives_the_number() -> None:
+    assert evaluate(square, {"x": 3}) == (9.0, None)
+    assert evaluate(lambda params: np.float32(0.5), {}) == (0.5, None)
+    assert evaluate(lambda params: -math.inf, {}) == (-math.inf, None)
+
+
+def test_evaluate_says_what_went_wrong() -> None:
+    assert evaluate(moody, {"x": "raise"}) == (None, "RuntimeError: out of order")
+
+
+@pytest.mark.parametrize(
+    ("mood", "passed_on"), [("none", None), ("nan", "nan"), ("huge", "inf"), ("text", "3.5")]
+)
+def test_evaluate_passes_on_what_is_no_finite_number(mood: str, passed_on: Any) -> None:
+    """Whether that is a value is for the problem to say."""
+    value, error = evaluate(moody, {"x": mood})
+    assert (None if value is None else str(value)) == passed_on
+    assert error is None
+
+
+def test_the_objective_cannot_change_the_params_of_the_trial() -> None:
+    params = {"x": 1.0}
+    assert evaluate(lambda own: own.pop("x"), params) == (1.0, None)
+    assert params == {"x": 1.0}
+
+
+def test_here_evaluates_what_was_submitted_in_order() -> None:
+    with InThisProcess(moody) as evaluation:
+        for number, mood in enumerate(("raise", 1)):
+            evaluation.submit(trial(number, mood))
+        assert evaluation.running == 2
+        rows = evaluation.wait(math.inf)
+        assert evaluation.running == 0
+        assert evaluation.wait(math.inf) == []
+    assert [done.number for done, _, _ in rows] == [0, 1]
+    assert rows[1][1:] == (1.0, None)
+
+
+def test_ctrl_c_in_the_objective_is_not_swallowed() -> None:
+    def interrupt(params: dict[str, Any]) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(interrupt, {})
+
+
+@pytest.mark.parametrize(
+    ("mood", "word"), [("mute", "Mute"), ("cancel", "CancelledError"), ("exit", "SystemExit")]
+)
+def test_odd_exceptions_are_failures_too(mood: str, word: str) -> None:
+    value, error = evaluate(moody, {"x": mood})
+    assert value is None
+    assert word in (error or "")
+
+
+class Odd:
+    def __repr__(self) -> str:
+        return "<odd>"
+
+
+def test_what_a_dict_holds_can_be_sent_anywhere() -> None:
+    """Numbers and texts as they are; anything else, which another process may not know, as its text."""
+    returned = {
+        "value": np.float32(0.5),
+        "count": np.int64(3),
+        "flag": True,
+        "none": None,
+        "whole": 2**70,
+        "word": "fine",
+        "endless": math.inf,
+        "array": np.array(2.5),
+        "list": [1, 2],
+        "odd": Odd(),
+        "rows": np.array([1.0, 2.0]),
+    }
+    given, error = evaluate(lambda params: returned, {})
+    assert error is None
+    assert given == {
+        "value": 0.5,
+        "count": 3.0,
+        "flag": True,
+        "none": None,
+        "whole": 2**70,
+        "word": "fine",
+        "endless": math.inf,
+        "array": 2.5,
+        "list": "[1, 2]",
+        "odd": "<odd>",
+        "rows": "array([1., 2.])",
+    }
+    assert {type(value) for value in given.values()} == {float, bool, type(None), str}
+
+
+def test_nan_in_a_dict_stays_nan() -> None:
+    given, error = evaluate(lambda params: {"value": np.float64("nan")}, {})
+    assert error is None
+    assert math.isnan(given["value"])
+
+
+class Wordless:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_a_measurement_that_cannot_say_what_it_is_is_kept_by_its_type() -> None:
+    given, error = evaluate(lambda params: {"value": 1.0, "more": Wordless()}, {})
+    assert (given, error) == ({"value": 1.0, "more": "Wordless"}, None)
+
+
+def test_the_dict_that_an_objective_keeps_is_not_the_one_it_gave() -> None:
+    kept: dict[str, Any] = {"value": 1.0}
+    given, _ = evaluate(lambda params: kept, {})
+    kept["value"] = 2.0
+    assert given == {"value": 1.0}

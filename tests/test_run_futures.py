@@ -1,0 +1,117 @@
+import math
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from bopp import Float, Optimizer, Trial
+from bopp.errors import RecipeError
+from bopp.run.futures import Futures
+from bopp.run.loop import Limits, run_trials
+from bopp.run.progress import Silent
+
+
+def square(params: dict[str, Any]) -> float:
+    return float(params["x"]) ** 2
+
+
+def moody(params: dict[str, Any]) -> Any:
+    """Does what `x` says."""
+    match params["x"]:
+        case "raise":
+            raise RuntimeError("out of order")
+        case "dict":
+            return {"value": 1.5, "more": [1, 2]}
+    return 1.0
+
+
+def ended(evaluation: Futures) -> dict[int, tuple[Any, str | None]]:
+    rows = {}
+    deadline = time.monotonic() + 30.0
+    while evaluation.running and time.monotonic() < deadline:
+        for done, value, error in evaluation.wait(deadline):
+            rows[done.number] = (value, error)
+    return rows
+
+
+def test_threads_give_each_trial_what_was_returned() -> None:
+    with ThreadPoolExecutor(2) as threads, Futures(moody, threads) as evaluation:
+        for number, mood in enumerate(("raise", "dict", "fine")):
+            evaluation.submit(Trial(number, {"x": mood}))
+        assert evaluation.running == 3
+        rows = ended(evaluation)
+    assert rows == {
+        0: (None, "RuntimeError: out of order"),
+        1: ({"value": 1.5, "more": "[1, 2]"}, None),
+        2: (1.0, None),
+    }
+
+
+def test_what_the_executor_cannot_send_is_a_failed_trial() -> None:
+    with ProcessPoolExecutor(1) as processes, Futures(lambda params: 1.0, processes) as evaluation:
+        evaluation.submit(Trial(0, {"x": 1.0}))
+        value, error = ended(evaluation)[0]
+    assert value is None
+    assert error
+
+
+def test_a_deadline_ends_the_waiting() -> None:
+    go = threading.Event()
+    with (
+        ThreadPoolExecutor(1) as threads,
+        Futures(lambda params: float(go.wait(30.0)), threads) as evaluation,
+    ):
+        evaluation.submit(Trial(0, {"x": 1.0}))
+        assert evaluation.wait(time.monotonic() + 0.05) == []
+        assert evaluation.running == 1
+        go.set()
+        assert ended(evaluation) == {0: (1.0, None)}
+
+
+def test_leaving_cancels_what_has_not_begun() -> None:
+    go, seen = threading.Event(), []
+
+    def wait(params: dict[str, Any]) -> float:
+        seen.append(params["x"])
+        return float(go.wait(30.0))
+
+    with ThreadPoolExecutor(1) as threads:
+        with Futures(wait, threads) as evaluation:
+            for number in range(3):
+                evaluation.submit(Trial(number, {"x": number}))
+            while not seen:
+                time.sleep(0.01)
+        go.set()
+    assert seen == [0]
+
+
+class Closing(Executor):
+    """An executor that takes nothing any more."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        future: Future[Any] = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_a_trial_that_was_cancelled_elsewhere_ends_the_run_in_words() -> None:
+    with Futures(square, Closing()) as evaluation:
+        evaluation.submit(Trial(1, {"x": 1.0}))
+        with pytest.raises(RecipeError, match="trial 1 was cancelled"):
+            evaluation.wait(time.monotonic() + 5.0)
+
+
+def test_a_run_on_threads_is_a_run() -> None:
+    opt = Optimizer({"x": Float(-1, 1)})
+    with ThreadPoolExecutor(2) as threads, Futures(square, threads) as evaluation:
+        limits = Limits.from_now(None, None, None)
+
+        def ask() -> Trial | None:
+            return opt.ask() if len(opt.trials) < 8 else None
+
+        assert not run_trials(opt, ask, evaluation, 2, Silent(), limits)
+    assert [trial.value for trial in opt.trials] == [trial.params["x"] ** 2 for trial in opt.trials]
+    assert math.isfinite(opt.best.value or 0.0)

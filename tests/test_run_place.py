@@ -1,0 +1,55 @@
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from bopp.errors import RecipeError
+from bopp.run.evaluation import InThisProcess
+from bopp.run.futures import Futures
+from bopp.run.place import evaluator
+from bopp.run.processes import Processes
+
+
+def square(params: dict[str, Any]) -> float:
+    return float(params["x"]) ** 2
+
+
+def test_processes_are_taken_for_several_workers_or_a_time_out() -> None:
+    assert isinstance(evaluator(square, 1, None), InThisProcess)
+    assert isinstance(evaluator(square, 2, None), Processes)
+    assert isinstance(evaluator(square, 1, 5.0), Processes)
+
+
+@pytest.mark.parametrize(
+    ("objective", "workers", "timeout", "words"),
+    [
+        (3, 1, None, ["objective", "function", "3"]),
+        (None, 1, None, ["objective", "None"]),
+        (square, 0, None, ["workers", ">= 1", "0"]),
+        (square, -2, None, ["workers", "-2"]),
+        (square, 1.5, None, ["workers", "integer", "1.5"]),
+        (square, "2", None, ["workers", "'2'"]),
+        (square, 1, 0, ["trial_timeout", "0"]),
+        (square, 1, -1.0, ["trial_timeout", "-1.0"]),
+        (square, 1, math.nan, ["trial_timeout", "nan"]),
+        (square, 1, "5", ["trial_timeout", "'5'"]),
+    ],
+)
+def test_bad_arguments_are_named(objective: Any, workers: Any, timeout: Any, words: list[str]) -> None:
+    with pytest.raises(RecipeError) as caught:
+        evaluator(objective, workers, timeout)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_an_executor_is_taken_where_there_is_one() -> None:
+    with ThreadPoolExecutor() as threads:
+        assert isinstance(evaluator(square, 3, None, threads), Futures)
+        with pytest.raises(RecipeError, match="trial_timeout: an executor has no way"):
+            evaluator(square, 1, 5.0, threads)
+
+
+@pytest.mark.parametrize("executor", [3, "threads", ThreadPoolExecutor])
+def test_what_is_no_executor_is_named(executor: Any) -> None:
+    with pytest.raises(RecipeError, match=r"executor must be .*, got "):
+        evaluator(square, 1, None, executor)

@@ -1,0 +1,99 @@
+import math
+import re
+import threading
+from typing import Any
+
+import pytest
+
+from bopp import Float, Optimizer, Result, maximize, minimize
+from bopp.run.progress import Meter, meter
+
+
+def result_of(*values: float | None) -> Result:
+    opt = Optimizer({"x": Float(0, 1)})
+    for value in values:
+        opt.tell(opt.ask(), value)
+    return opt.result
+
+
+def tell(show: Meter, *values: float | None) -> None:
+    result = result_of(*values)
+    show.told(result.trials[-1], result)
+
+
+def interrupt(params: dict[str, Any]) -> float:
+    raise KeyboardInterrupt
+
+
+def test_the_bar_tells_the_count_the_best_and_the_pace(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(5, True) as show:
+        for values in ((3.25,), (3.25, 0.125), (3.25, 0.125, 7.0)):
+            show.suggested(0.25)
+            tell(show, *values)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "3/5" in shown.err
+    assert "best 0.125" in shown.err
+    assert "0.250 s a suggestion" in shown.err
+
+
+def test_the_pace_is_the_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(2, True) as show:
+        for seconds in (0.1, 0.3, 0.8):
+            show.suggested(seconds)
+    assert "0.400 s a suggestion" in capsys.readouterr().err
+
+
+def test_the_bar_waits_for_a_first_value(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(2, True) as show:
+        tell(show, None)
+    shown = capsys.readouterr().err
+    assert "none yet" in shown
+    assert "1/2" in shown
+
+
+def test_a_best_of_zero_is_a_best(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(2, True) as show:
+        tell(show, 0.0)
+    assert "best 0 " in capsys.readouterr().err
+
+
+def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(2, False) as show:
+        show.suggested(0.25)
+        tell(show, 1.0)
+        show.interrupted()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_thread_runs_beside_the_bar() -> None:
+    """Processes are forked while it is up: a lock that another thread holds would stay shut in them."""
+    before = threading.active_count()
+    with meter(2, True) as show:
+        show.suggested(0.1)
+        assert threading.active_count() == before
+
+
+def test_an_error_passes_through_the_bar() -> None:
+    with pytest.raises(ZeroDivisionError), meter(2, True):
+        1 / 0  # noqa: B018
+
+
+@pytest.mark.parametrize("run", [minimize, maximize])
+def test_a_run_reports_on_the_error_stream_alone(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run(lambda params: params["x"] and 0.5, {"x": Float(0, 1)}, budget=3)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "3/3" in shown.err
+    assert "best 0.5" in shown.err
+    assert re.search(r"\d\.\d{3} s a suggestion", shown.err)
+    run(lambda params: math.nan, {"x": Float(0, 1)}, budget=3, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    result = minimize(interrupt, {"x": Float(0, 1)}, budget=3)
+    assert [trial.state for trial in result.trials] == ["asked"]
+    assert "Interrupted" in capsys.readouterr().err
+    minimize(interrupt, {"x": Float(0, 1)}, budget=3, progress=False)
+    assert capsys.readouterr() == ("", "")

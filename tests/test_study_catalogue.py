@@ -1,0 +1,553 @@
+from __future__ import annotations
+
+import random
+import sqlite3
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import bopp
+from bopp import Choice, Float, Int, Optimizer, Recipe, Study, acquisition, open_study
+from bopp.errors import (
+    BoppError,
+    MissingExtra,
+    NoResultError,
+    RecipeError,
+    SpaceError,
+    StoreError,
+    StudyError,
+)
+from bopp.parameter import Parameter
+from bopp.search import Direct
+from bopp.study.exchange import exported
+from bopp.study.store import Store
+from postgres import Server
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
+RANDOM = Recipe.random()
+NAMES = [
+    "plain",
+    "😀 naïve",
+    'it\'s "quoted" `thrice`',
+    "'; DROP TABLE bopp_trials; --",
+    "<script>alert(1)</script>",
+    "../..",
+    "/etc/passwd",
+    "%s %d {0} :name ?",
+    " ",
+    "\u202eright to left",
+    "\u2028",
+    "x" * 600,
+    "x" * 2500,
+    "A" * 3 + "a" * 3,
+]
+ODD = [
+    "",
+    "\0",
+    "a\0b",
+    "\udc80",
+    "😀",
+    "'\"`\\",
+    "; DROP TABLE bopp_trials; --",
+    "{0}",
+    "__class__",
+    "x" * 600,
+    "\n",
+]
+
+
+@pytest.fixture(autouse=True)
+def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End the connections of studies that a test could not open."""
+    stores: list[Store] = []
+    begin = Store.__init__
+
+    def init(self: Store, *arguments: Any, **options: Any) -> None:
+        stores.append(self)
+        begin(self, *arguments, **options)
+
+    monkeypatch.setattr(Store, "__init__", init)
+    yield
+    for store in stores:
+        if hasattr(store, "_engine"):
+            store.close()
+
+
+def opened(url: str, name: str = "a", **definition: Any) -> Study:
+    return open_study(url, name, **{"space": SPACE, "recipe": RANDOM, **definition})
+
+
+# names
+
+
+def test_names_are_kept(url: str) -> None:
+    for number, name in enumerate(NAMES):
+        opened(url, name).observe({"x": 0, "n": 1, "c": "a"}, number)
+    for number, name in enumerate(NAMES):
+        again = open_study(url, name)
+        assert again.name == name
+        assert repr(name) in repr(again)
+        assert [trial.value for trial in again.trials] == [number]
+
+
+def test_names_that_differ_a_little_are_different_studies(url: str) -> None:
+    names = ["a", "A", "a ", " a", "á", "a\u0301", "a\u200b"]
+    for value, name in enumerate(names):
+        opened(url, name).observe({"x": 0, "n": 1, "c": "a"}, value)
+    assert [[trial.value for trial in open_study(url, name).trials] for name in names] == [
+        [i] for i in range(7)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "not empty"),
+        (None, "must be a text"),
+        (5, "must be a text"),
+        (b"a", "must be a text"),
+        ("x" * 2501, "at most 2500 bytes"),
+        ("😀" * 626, "at most 2500 bytes"),
+        ("a\0b", "no control characters"),
+        ("a\nb", "no control characters"),
+        ("\x1b[31m", "no control characters"),
+        ("a\udc80", "no control characters"),
+    ],
+)
+def test_names_that_are_refused_create_nothing(tmp_path: Path, name: Any, why: str) -> None:
+    with pytest.raises(StudyError, match=why):
+        opened(f"sqlite:///{tmp_path}/a.db", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_name_that_cannot_be_compressed(url: str) -> None:
+    """Whatever is accepted in SQLite is accepted by PostgreSQL, whose index entries have a largest size."""
+    name = "".join(random.Random(1).choices([chr(0x1F300 + i) for i in range(700)], k=625))
+    opened(url, name)
+    assert open_study(url, name).name == name
+
+
+def test_odd_names_and_options_of_parameters_are_kept(url: str) -> None:
+    for odd in ODD:
+        space: dict[str, Parameter] = {odd: Float(0, 1), f"{odd}2": Choice([odd, (odd, (odd,)), f"{odd}!"])}
+        name = f"study of {odd!a}"
+        study, optimizer = opened(url, name, space=space, seed=5), Optimizer(space, seed=5, recipe=RANDOM)
+        for option in (odd, (odd, (odd,))):
+            params = {odd: 0.1, f"{odd}2": option}
+            study.enqueue(params)
+            assert study.queued == [params]
+            optimizer.enqueue(params)
+            assert study.ask().params == optimizer.ask().params == params
+        assert study.ask().params == optimizer.ask().params
+        again = open_study(url, name)
+        assert again.space == study.space
+        assert [trial.params for trial in again.trials] == [trial.params for trial in optimizer.trials]
+
+
+@pytest.mark.parametrize(
+    "option", [b"a", frozenset([1]), float("nan"), float("inf"), 1 + 2j, range(3), int, (b"a",)]
+)
+def test_options_that_cannot_be_kept_are_refused(tmp_path: Path, option: Any) -> None:
+    with pytest.raises(BoppError, match="'c': JSON takes options that are"):
+        opened(f"sqlite:///{tmp_path}/a.db", space={"c": Choice([option, "b"])})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_integers_beyond_every_column(url: str) -> None:
+    for bound in (2**53 + 1, 2**63, 2**63 - 1, 2**64, 2**70, 10**300):
+        study = opened(url, f"{bound}", space={"n": Int(-bound, bound)})
+        for number in (-bound, bound - 1, bound):
+            study.observe({"n": number}, 1.0)
+        again = open_study(url, f"{bound}")
+        assert [trial.params["n"] for trial in again.trials] == [-bound, bound - 1, bound]
+        with pytest.raises(StudyError, match="'n'"):
+            opened(url, f"{bound}", space={"n": Int(-bound, bound - 1)})
+
+
+# definitions
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    return {"space": SPACE, "direction": "maximize", "seed": 10**40, "recipe": RANDOM, **parts}
+
+
+OTHERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"space": {**SPACE, "x": Float(0, 2)}}, ["space", "'x'", "1.0", "2.0"]),
+    (
+        {"space": {**SPACE, "x": Float(0, 1, log=False), "n": Float(1, 5)}},
+        ["space", "'n'", "Int", "Float"],
+    ),
+    ({"space": {**SPACE, "n": Int(1, 5, log=True)}}, ["space", "'n'", "log"]),
+    ({"space": {"x": SPACE["x"], "n": SPACE["n"]}}, ["'c' is in the study"]),
+    ({"space": {**SPACE, "extra": Int(1, 2)}}, ["'extra' is in what came"]),
+    ({"space": {**SPACE, "c": Choice(["a", True, None, (1, 2)])}}, ["'c'", "true"]),
+    ({"space": {**SPACE, "c": Choice(["a", 1.0, None, (1, 2)])}}, ["'c'", "1.0"]),
+    ({"space": {**SPACE, "c": Choice(["a", 1, None, (1, 2.0)])}}, ["'c'", "2.0"]),
+    ({"space": {**SPACE, "c": Choice(["a", 1, None, (1, 2)], ordered=True)}}, ["'c'", "ordered"]),
+    ({"space": {**SPACE, "c": Choice([1, "a", None, (1, 2)])}}, ["'c'"]),
+    ({"direction": "minimize"}, ["direction", "'maximize'", "'minimize'"]),
+    ({"seed": 10**40 + 1}, ["seed", str(10**40), str(10**40 + 1)]),
+    ({"seed": 0}, ["seed", "got 0"]),
+    ({"recipe": Recipe.default()}, ["recipe", "'initial'", "Sobol"]),
+    ({"recipe": replace(RANDOM, search=Direct(7))}, ["recipe", "'search'", "Gradients", "Direct"]),
+    ({"recipe": replace(RANDOM, acquisition=acquisition.ei)}, ["recipe", "'acquisition'", "log_ei"]),
+]
+
+
+def test_another_definition_is_refused_and_named(url: str) -> None:
+    study = open_study(url, "a", **changed())
+    study.observe({"x": 0, "n": 1, "c": None}, 1.0)
+    for number, (other, words) in enumerate(OTHERS):
+        with pytest.raises(StudyError) as refused:
+            open_study(url, "a", **changed(**other))
+        assert [word for word in ["'a'", *words] if word not in str(refused.value)] == []
+        assert open_study(url, f"b{number}", **changed(**other)).trials == ()
+    assert open_study(url, "a", **changed()).trials == study.trials
+
+
+def test_the_order_of_parameters_is_that_of_the_study(url: str) -> None:
+    study = opened(url)
+    again = opened(url, space=dict(reversed(list(SPACE.items()))))
+    assert list(again.space.parameters) == list(SPACE)
+    assert again.ask().params == Optimizer(SPACE, recipe=RANDOM).ask().params
+    assert study.space == again.space
+
+
+def test_a_definition_may_be_left_out(url: str) -> None:
+    opened(url, direction="maximize", seed=7)
+    again = open_study(url, "a")
+    assert (again.direction, again.seed, again.recipe) == ("maximize", 7, RANDOM)
+    assert again.space == opened(url).space
+
+
+def test_the_usual_definition(url: str) -> None:
+    study = open_study(url, "a", SPACE)
+    assert (study.direction, study.seed, study.recipe) == ("minimize", 0, Recipe.default())
+    open_study(url, "a", SPACE, "minimize", 0, Recipe.default())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"space": {}}, SpaceError),
+        ({"space": {"x": 5}}, SpaceError),
+        ({"space": {"x": Float(1, 0)}}, SpaceError),
+        ({"space": [1]}, SpaceError),
+        ({"direction": "up"}, RecipeError),
+        ({"direction": 1}, RecipeError),
+        ({"seed": -1}, RecipeError),
+        ({"seed": True}, RecipeError),
+        ({"seed": 1.0}, RecipeError),
+        ({"seed": "1"}, RecipeError),
+        ({"seed": 10**5000}, RecipeError),
+        ({"recipe": "paper"}, RecipeError),
+        ({"recipe": Recipe}, RecipeError),
+    ],
+)
+def test_wrong_definitions_create_nothing(
+    tmp_path: Path, wrong: dict[str, Any], error: type[BoppError]
+) -> None:
+    with pytest.raises(error):
+        opened(f"sqlite:///{tmp_path}/a.db", **wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_space_nothing_is_created(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="there is no file"):
+        open_study(f"sqlite:///{tmp_path}/a.db", "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_space_the_study_must_be_there(url: str) -> None:
+    if url.startswith("sqlite"):
+        Store(url)
+    with pytest.raises(StudyError, match="has no stud"):
+        open_study(url, "b")
+    opened(url, "it's")
+    opened(url, "z")
+    with pytest.raises(StudyError, match=r"has no study 'b'; it has: \"it's\", 'z'. A new one wants a space"):
+        open_study(url, "b")
+
+
+# addresses
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        5,
+        b"sqlite://",
+        "",
+        "study",
+        "http://example.org/a.db",
+        "mysql://u@h/d",
+        "sqlite://host/a.db",
+        "sqlite:///a.db?mode=memory",
+        "postgresql+asyncpg://u@h/d",
+        "postgres://u@h/d",
+        "://",
+    ],
+)
+def test_addresses_that_are_none(wrong: Any) -> None:
+    with pytest.raises(StudyError, match=r"wanted sqlite:///file\.db, sqlite:// \(in memory\) or postgresql"):
+        opened(wrong)
+
+
+@pytest.mark.parametrize("path", ["study.db", Path("folder/study.sqlite3"), "/tmp/x.db"])
+def test_a_path_gets_a_hint(path: Any) -> None:
+    with pytest.raises(StudyError, match=f"did you mean 'sqlite:///{path}'"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.db", "a%20b.db", "a%b", "a?b", "a#b.db", "😀.db", "it's;.db", "&mode=ro", "a.db "]
+)
+def test_odd_file_names(tmp_path: Path, name: str) -> None:
+    url = f"sqlite:///{tmp_path}/{quote(name)}"
+    opened(url)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert open_study(url, "a").trials == ()
+
+
+@pytest.mark.parametrize("name", ["a\0b.db", "\udcff.db"])
+def test_file_names_that_cannot_be(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BoppError):
+        opened(f"sqlite:///{tmp_path}/{name}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_encrypted_store_is_not_promised(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="wanted sqlite"):
+        opened(f"sqlite+pysqlcipher://:secret@/{tmp_path}/a.db")
+
+
+def test_a_relative_file_is_found_after_a_change_of_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    study = opened("sqlite:///a.db")
+    monkeypatch.chdir(tmp_path / "other")
+    study.tell(study.ask(), 1.0)
+    assert len(open_study(f"sqlite:///{tmp_path}/a.db", "a").trials) == 1
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+def text_of(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hunter2@127.0.0.1:1/db",
+        "postgresql+psycopg://me:hunter2@127.0.0.1:1/db?sslmode=disable",
+        "postgresql://me:hunter2%40%2F@nowhere.invalid/db",
+        "postgresql://me:hunter2@127.0.0.1:1/db?unknown=1",
+        "postgres://me:hunter2@h/db",
+        "mysql://me:hunter2@h/db",
+        "postgresql//me:hunter2@h/db",
+        "postgresql://me:hunter2@h:port/db",
+        "sqlite://me:hunter2@h/db",
+        "postgresql:/me:hunter2@h/db",
+        "postgresql://me@127.0.0.1:1/db?password=hunter2",
+        "postgresql://me@127.0.0.1:1/db?sslpassword=hunter2",
+    ],
+)
+def test_no_error_shows_a_password(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.study.store.ABSENT", 0.0)
+    with pytest.raises(BoppError) as error:
+        opened(address)
+    assert isinstance(error.value, StudyError | StoreError)
+    assert "hunter2" not in text_of(error.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql//me:hunter2@db.example.org", "postgresql:/me:p@hunter2@h/db", "me:hunter2@h.org"]
+)
+def test_no_hint_shows_a_password(address: str) -> None:
+    with pytest.raises(StudyError) as error:
+        opened(address)
+    assert "hunter2" not in text_of(error.value)
+
+
+@pytest.mark.parametrize("place", [":hunter2@", "@"])
+def test_no_study_shows_a_password(place: str, postgres_url: str) -> None:
+    query = "" if ":" in place else "?password=hunter2"
+    study = opened(postgres_url.replace("@", place) + query)
+    with pytest.raises(BoppError) as error:
+        study.tell(5, 1.0)
+    for text in (repr(study), study.url, str(error.value), repr(study._store), repr(study.definition)):
+        assert "hunter2" not in text
+
+
+def test_a_port_that_is_none() -> None:
+    with pytest.raises(BoppError):
+        opened("postgresql://me@127.0.0.1/db?port=abc")
+
+
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.study.store.ABSENT", 0.0)
+    with pytest.raises(StoreError, match=r"postgresql://me@127\.0\.0\.1:1/db: connection failed.*refused"):
+        opened("postgresql://me@127.0.0.1:1/db")
+
+
+def test_a_database_that_is_not_there(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.study.store.ABSENT", 0.0)
+    with pytest.raises(StoreError, match='database "nowhere" does not exist'):
+        opened(postgres_url.rpartition("/")[0] + "/nowhere")
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] in ("psycopg", "psycopg_binary")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'bopp\[postgres\]'"):
+        opened("postgresql://me@127.0.0.1:1/db")
+
+
+# what is in the table of studies
+
+
+HOSTILE = [
+    "",
+    "x",
+    "nul",
+    "[" * 100_000,
+    "[]",
+    "5",
+    '"x"',
+    "null",
+    "true",
+    "1e999",
+    "NaN",
+    "{}",
+    "1" * 5000,
+    b"\xff",
+    b"{}",
+]
+
+
+def damaged(path: Path, column: str, value: Any) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE bopp_studies SET {column} = ?", [value])
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["read", "compared"])
+@pytest.mark.parametrize("column", ["space", "problem", "seed", "recipe"])
+def test_damaged_definitions_are_refused(tmp_path: Path, column: str, given: bool) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    definition: dict[str, Any] = {"space": SPACE, "direction": "minimize", "seed": 0, "recipe": RANDOM}
+    opened(url, **definition)
+    silent = []
+    for value in HOSTILE:
+        damaged(tmp_path / "a.db", column, value)
+        try:
+            open_study(url, "a", **(definition if given else {}))
+            silent.append(value)
+        except (StudyError, StoreError) as error:
+            assert str(error) != ""  # noqa: PT017
+    assert silent == (["5"] if column == "seed" and not given else [])
+
+
+@pytest.mark.parametrize("seed", ["-1", "1.5", "true", '"7"'])
+def test_seeds_that_are_none_are_refused(tmp_path: Path, seed: str) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    opened(url)
+    damaged(tmp_path / "a.db", "seed", seed)
+    with pytest.raises(StudyError):
+        open_study(url, "a")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("log", '"false"'), ("log", "7"), ("ordered", '"no"'), ("ordered", "[0]")]
+)
+def test_switches_of_a_space_are_true_or_false(tmp_path: Path, field: str, value: str) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    kind = '{"kind": "Float", "low": 1, "high": 2, "log": %s}'
+    if field == "ordered":
+        kind = '{"kind": "Choice", "options": [1, 2, 3], "ordered": %s}'
+    opened(url)
+    damaged(tmp_path / "a.db", "space", f'{{"x": {kind % value}}}')
+    with pytest.raises(StudyError):
+        open_study(url, "a")
+
+
+def test_many_stores_in_one_process(tmp_path: Path) -> None:
+    for number in range(4):
+        opened(f"sqlite:///{tmp_path}/{number}.db").ask()
+        opened("sqlite://").ask()
+
+
+def test_opening_twice_gives_two_hands_on_one_study(url: str) -> None:
+    one, two = opened(url), opened(url)
+    trials = [one.ask(), two.ask(), one.ask()]
+    assert [trial.number for trial in trials] == [0, 1, 2]
+    tells: list[Callable[[Any, float], Any]] = [two.tell, one.tell, one.tell]
+    for tell, trial in zip(tells, trials, strict=True):
+        tell(trial, float(trial.number))
+    assert one.trials == two.trials
+
+
+def test_settings_of_an_address_are_heeded(postgres_server: Server, postgres_url: str) -> None:
+    """Such as another schema: what the address says comes before what a store would say itself."""
+    postgres_server.execute("CREATE SCHEMA apart", postgres_url)
+    with opened(f"{postgres_url}?options=-csearch_path%3Dapart") as study:
+        study.ask()
+    tables = "SELECT schemaname FROM pg_tables WHERE tablename = 'bopp_trials'"
+    assert [row[0] for row in postgres_server.execute(tables, postgres_url)] == ["apart"]
+
+
+def test_constraints_in_another_order_are_the_same_and_others_are_refused(url: str) -> None:
+    a, b = bopp.AtMost("a", 5.0), bopp.AtMost("b", 5.0)
+    study = open_study(url, "p", bopp.Problem(SPACE, constraints=[a, b]))
+    study.tell(study.ask(), {"value": 1.0, "a": 1.0, "b": 2.0})
+    again = open_study(url, "p", bopp.Problem(SPACE, constraints=[b, a]))
+    assert again.trials[0].value == 1.0
+    assert again.trials[0].values == {"value": 1.0, "a": 1.0, "b": 2.0}
+    least, less = bopp.AtLeast("b", 5.0), bopp.AtMost("b", 4.0)
+    for others in ([a], [a, b, less], [a, least], [a, less]):
+        with pytest.raises(StudyError, match="has constraints"):
+            open_study(url, "p", bopp.Problem(SPACE, constraints=others))
+    with pytest.raises(StudyError, match=r"has objectives 'minimize value', got 'maximize value'"):
+        open_study(url, "p", bopp.Problem(SPACE, {"value": "maximize"}, [a, b]))
+
+
+def test_a_condition_is_kept_by_what_it_says_and_has_to_be_passed_in(url: str) -> None:
+    def problem(bound: float) -> bopp.Problem:
+        return bopp.Problem(SPACE, constraints=[bopp.Holds("small", lambda params: bound > 0.0)])
+
+    study = open_study(url, "p", problem(1.0))
+    study.tell(study.ask(), 1.0)
+    assert study.best.number == 0
+    content = exported(study)
+    without = open_study(url, "p")
+    assert exported(without) == content
+    with pytest.raises(NoResultError, match="'small' is a function of your own"):
+        _ = without.best
+    without.optimize(lambda params: 1.0, 3, target=0.0, progress=True)
+    assert len(without.trials) == 3
+    assert open_study(url, "p", problem(1.0)).best.number == 0
+    with pytest.raises(StudyError, match="has constraints"):
+        open_study(url, "p", problem(2.0))
+
+
+def test_several_objectives_can_be_kept_and_told_but_not_searched_for(url: str) -> None:
+    study = open_study(url, "p", bopp.Problem(SPACE, {"error": "minimize", "gain": "maximize"}))
+    study.enqueue({"x": 0.5, "n": 2, "c": None})
+    told = study.tell(study.ask(), {"error": 1.0, "gain": 2.0})
+    assert open_study(url, "p").trials == (told,)
+    assert list(open_study(url, "p").problem.objectives) == ["error", "gain"]
+    with pytest.raises(RecipeError, match="one objective"):
+        study.ask()
+    with pytest.raises(NoResultError, match="several objectives"):
+        _ = study.best

@@ -1,0 +1,64 @@
+import math
+
+import numpy as np
+import pytest
+
+from bopp import AtMost, Float, Holds, Problem, Result, Trial
+from bopp.errors import NoResultError, RecipeError
+from bopp.problem import Direction
+from bopp.view.convergence import convergence
+
+SPACE = {"x": Float(0, 1)}
+
+
+def trial_of(number: int, value: float | None) -> Trial:
+    params = {"x": number / 10}
+    return (
+        Trial(number, params, "failed") if value is None else Trial(number, params, "done", {"value": value})
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "best"), [("minimize", [3.0, 1.0, 1.0, 0.5, 0.5]), ("maximize", [3.0, 3.0, 3.0, 3.0, 4.0])]
+)
+def test_values_best_so_far_and_failures(direction: Direction, best: list[float]) -> None:
+    values = [3.0, None, 1.0, 2.0, None, 0.5, 4.0]
+    trials = [trial_of(number, value) for number, value in enumerate(values)]
+    shown = convergence(Result(Problem(SPACE, {"value": direction}), (*trials, Trial(7, {"x": 0.7}))))
+    assert shown.numbers == [0, 2, 3, 5, 6]
+    assert shown.failed == [1, 4]
+    np.testing.assert_array_equal(shown.values, [3.0, 1.0, 2.0, 0.5, 4.0])
+    np.testing.assert_array_equal(shown.best, best)
+
+
+@pytest.mark.parametrize(
+    ("direction", "best"), [("minimize", [math.nan, 6.0, 6.0, 2.0]), ("maximize", [math.nan, 6.0, 6.0, 6.0])]
+)
+def test_only_trials_that_meet_the_constraints_can_be_best(direction: Direction, best: list[float]) -> None:
+    problem = Problem(
+        SPACE, {"error": direction}, [AtMost("memory", 10.0), Holds("x", lambda p: p["x"] < 0.5)]
+    )
+    rows = [(0.1, 1.0, 11.0), (0.2, 6.0, 10.0), (0.6, 9.0, 1.0), (0.3, 2.0, 3.0)]
+    trials = [
+        Trial(number, {"x": x}, "done", {"error": error, "memory": memory})
+        for number, (x, error, memory) in enumerate(rows)
+    ]
+    shown = convergence(Result(problem, tuple(trials)))
+    np.testing.assert_array_equal(shown.values, [1.0, 6.0, 9.0, 2.0])
+    np.testing.assert_array_equal(shown.best, best)
+    none = convergence(Result(problem, (trials[0], trials[2])))
+    np.testing.assert_array_equal(none.values, [1.0, 9.0])
+    assert np.isnan(none.best).all()
+
+
+@pytest.mark.parametrize("values", [[], [None], [None, None]])
+def test_it_takes_a_finished_trial(values: list[None]) -> None:
+    trials = tuple(trial_of(number, value) for number, value in enumerate(values))
+    with pytest.raises(NoResultError, match=f"none in {len(values)} trials"):
+        convergence(Result(Problem(SPACE), trials))
+
+
+def test_of_several_objectives_it_would_have_to_choose_one() -> None:
+    problem = Problem(SPACE, {"error": "minimize", "time": "minimize"})
+    with pytest.raises(RecipeError, match="one objective"):
+        convergence(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))

@@ -1,0 +1,164 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bopp import AtLeast, Choice, Float, Int, Problem, Recipe, Result, Trial, fit
+from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.outcome import raw
+from bopp.parameter import Parameter
+from bopp.problem import Direction
+from bopp.suggest import believe
+from bopp.view.slices import POINTS, Slice, slices
+
+MIXED: dict[str, Parameter] = {
+    "x": Float(-1, 1),
+    "lr": Float(1e-6, 1, log=True),
+    "n": Int(1, 9),
+    "act": Choice(["relu", "tanh", None]),
+}
+
+
+def run_of(
+    problem: Problem, objective: Callable[[dict[str, Any]], dict[str, float]], count: int = 12
+) -> Result:
+    """An objective at random points of the space."""
+    rng = np.random.default_rng(0)
+    points = [problem.space.decode(rng.random(problem.space.dimension)) for _ in range(count)]
+    trials = (Trial(i, params, "done", objective(params)) for i, params in enumerate(points))
+    return Result(problem, tuple(trials))
+
+
+def bowl(params: dict[str, Any]) -> dict[str, float]:
+    return {"value": params["x"] ** 2 + params["n"] + (np.log10(params["lr"]) + 3) ** 2}
+
+
+def test_a_smooth_function_lies_within_the_band() -> None:
+    result = run_of(Problem({"x": Float(0, 10)}), lambda p: {"value": 100.0 * np.sin(p["x"])}, 15)
+    (one,) = slices(result)
+    truth = 100.0 * np.sin(np.array(one.along))
+    assert (one.low < one.mean).all()
+    assert (one.mean < one.high).all()
+    assert np.mean((one.low <= truth) & (truth <= one.high)) > 0.9
+    assert np.median(one.high - one.low) < 30.0
+    low, high = (np.interp(one.tried, one.along, edge) for edge in (one.low, one.high))
+    np.testing.assert_allclose(np.clip(one.told, low, high), one.told, rtol=0, atol=2.0)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_values_are_those_of_the_user(direction: Direction) -> None:
+    """In one dimension the model's mean passes close to smooth data, whatever the direction."""
+    trials = [Trial(i, {"x": float(i)}, "done", {"value": 1e6 + 1e3 * i}) for i in range(11)]
+    (one,) = slices(Result(Problem({"x": Float(0, 10)}, {"value": direction}), tuple(trials)))
+    np.testing.assert_allclose(one.mean, 1e6 + 1e3 * np.array(one.along), rtol=0, atol=300.0)
+    np.testing.assert_array_equal(one.told, 1e6 + 1e3 * np.array(one.tried))
+
+
+def test_to_minimise_is_to_maximise_the_opposite() -> None:
+    down = slices(run_of(Problem(MIXED), bowl))
+    up = slices(run_of(Problem(MIXED, {"value": "maximize"}), lambda p: {"value": -bowl(p)["value"]}))
+    for one, other in zip(down, up, strict=True):
+        np.testing.assert_array_equal(one.mean, -other.mean)
+        np.testing.assert_array_equal(one.low, -other.high)
+        np.testing.assert_array_equal(one.high, -other.low)
+        assert not np.allclose(one.high - one.mean, one.mean - one.low)  # or nothing would tell them apart
+
+
+def test_each_parameter_is_walked_from_end_to_end() -> None:
+    result = run_of(Problem(MIXED), bowl)
+    x, lr, n, act = slices(result)
+    assert [one.name for one in (x, lr, n, act)] == list(MIXED)
+    assert [one.parameter for one in (x, lr, n, act)] == list(result.space.parameters.values())
+    assert (x.along[0], x.along[-1], len(x.along)) == (-1.0, 1.0, POINTS)
+    assert (lr.along[0], lr.along[-1], len(lr.along)) == (1e-6, 1.0, POINTS)
+    assert n.along == list(range(1, 10))
+    assert act.along == ["relu", "tanh", None]
+    for one in (x, lr, n, act):
+        assert one.mean.shape == one.low.shape == one.high.shape == (len(one.along),)
+        assert one.tried == [trial.params[one.name] for trial in result.trials]
+        assert one.told.tolist() == [trial.value for trial in result.trials]
+
+
+def test_the_slices_asked_for_are_those_made() -> None:
+    result = run_of(Problem(MIXED), bowl)
+    assert [one.name for one in slices(result, ["n", "x"])] == ["n", "x"]
+    np.testing.assert_array_equal(slices(result, ["n"])[0].mean, slices(result)[2].mean)
+
+
+@pytest.mark.parametrize("names", [["speed"], ["x", "speed"], []])
+def test_unknown_names_are_refused(names: list[str]) -> None:
+    with pytest.raises(SpaceError, match="'lr'"):
+        slices(run_of(Problem(MIXED), bowl), names)
+
+
+def believed(result: Result, recipe: Recipe, centre: Trial, one: Slice) -> np.ndarray:
+    """Mean and standard deviation (2, beliefs, m) of each belief of a raw, minimised value along a slice."""
+    model = believe(result.history().data, recipe)
+    U = np.array([result.space.encode(centre.params | {one.name: value}) for value in one.along])
+    pairs = np.array([belief(U) for belief in model.beliefs])
+    return np.stack([-pairs[:, 0], pairs[:, 1]])
+
+
+def test_every_belief_counts() -> None:
+    """Mean and variance of a mixture, from the moments of its parts."""
+    result = run_of(Problem(MIXED), bowl)
+    recipe = Recipe(fit=fit.SliceSampling(samples=4, burn_in=2), outcome=raw)
+    for one in slices(result, recipe=recipe):
+        means, sds = believed(result, recipe, result.best, one)
+        assert len(means) == 4
+        sd = np.sqrt((sds**2 + means**2).mean(axis=0) - means.mean(axis=0) ** 2)
+        np.testing.assert_allclose(one.mean, means.mean(axis=0), rtol=1e-9)
+        np.testing.assert_allclose(one.high - one.mean, 2.0 * sd, rtol=1e-3)
+        np.testing.assert_allclose(one.mean - one.low, 2.0 * sd, rtol=1e-3)
+        assert not np.allclose(one.mean, means[0], rtol=1e-6)
+
+
+def test_without_a_recipe_the_model_is_the_default_one() -> None:
+    result = run_of(Problem(MIXED), bowl)
+    np.testing.assert_array_equal(slices(result)[0].mean, slices(result, recipe=Recipe.default())[0].mean)
+    assert not np.allclose(slices(result)[0].mean, slices(result, recipe=Recipe(outcome=raw))[0].mean)
+
+
+def test_slices_go_through_the_best_trial_that_meets_the_constraints() -> None:
+    recipe = Recipe(outcome=raw)
+
+    def centres(least: float) -> list[int]:
+        """The trials through which the slice along x goes if n must not be below this."""
+        problem = Problem(MIXED, {"value": "minimize"}, [AtLeast("depth", least)])
+        result = run_of(problem, lambda p: bowl(p) | {"depth": float(p["n"])})
+        (one,) = slices(result, ["x"], recipe)
+        assert one.tried == [trial.params["x"] for trial in result.trials]  # of the others too
+        return [
+            trial.number
+            for trial in result.trials
+            if np.allclose(one.mean, believed(result, recipe, trial, one)[0], rtol=1e-12)
+        ]
+
+    result = run_of(Problem(MIXED), bowl)
+    deep = [trial for trial in result.trials if trial.params["n"] >= 7]
+    best, best_of_deep = (result.problem.best(trials).number for trials in (result.trials, deep))
+    assert best != best_of_deep
+    assert centres(1) == [best]
+    assert centres(7) == [best_of_deep]
+    assert centres(10) == [best]  # none is so deep: the best of all
+
+
+def test_values_near_the_largest_float_give_finite_bands() -> None:
+    values = iter([1.7e308, -1.7e308, 0.0, 1e300])
+    for one in slices(run_of(Problem(MIXED), lambda p: {"value": next(values)}, 4)):
+        assert np.isfinite([one.mean, one.low, one.high]).all()
+        assert (one.low <= one.mean).all()
+        assert (one.mean <= one.high).all()
+
+
+def test_it_takes_a_finished_trial() -> None:
+    params = run_of(Problem(MIXED), bowl, 1).trials[0].params
+    with pytest.raises(NoResultError, match="none in 2 trials"):
+        slices(Result(Problem(MIXED), (Trial(0, params, "failed"), Trial(1, params))))
+
+
+def test_of_several_objectives_it_would_have_to_choose_one() -> None:
+    problem = Problem(MIXED, {"error": "minimize", "time": "minimize"})
+    with pytest.raises(RecipeError, match="one objective"):
+        slices(run_of(problem, lambda p: {"error": 1.0, "time": 2.0}))
