@@ -1,9 +1,9 @@
-"""Runs of docs/reproduction made again on this processor: how many are the same, and where others end.
+"""Runs of docs/reproduction made again on this processor: how many are the same, and where the others end.
 
 python benchmarks/again.py [--repeats 3 11] [--variants bo pp01 pp001]
 
-OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL" before it makes a processor with
-AVX-512 compute like one without.
+With OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL" in front of the command, a
+processor with AVX-512 computes like one without.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from bopp.paper.problems import SYNTHETIC
 from bopp.paper.runs import ACQUISITIONS, Folder, Key, Run
 
 REPRODUCTION = Path(__file__).parent.parent / "docs" / "reproduction"
-SAME = 1e-5  # of a value, which is kept with seven digits
+SAME = 1e-5  # relative to a value, which is kept with seven digits
 
 
 def apart(one: float, other: float) -> bool:
@@ -22,12 +22,12 @@ def apart(one: float, other: float) -> bool:
 
 
 def another_way(run: Run, kept: Run) -> bool:
-    """Whether some evaluation has another value."""
+    """Whether some evaluation has a different value."""
     return any(apart(*pair) for pair in zip(run.values, kept.values, strict=True))
 
 
 def another_end(run: Run, kept: Run) -> bool:
-    """Whether the best value is another; those of synthetic problems are regrets."""
+    """Whether the best value is different; it is the least, as synthetic problems report regrets."""
     return apart(min(run.values), min(kept.values))
 
 

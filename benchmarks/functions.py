@@ -35,8 +35,8 @@ def styblinski_tang(x: Array) -> float:
     return float(np.sum(x**4 - 16 * x**2 + 5 * x) / 2)
 
 
-# The six formulas have the same least value on all of R^d as in their usual box (Branin has it infinitely
-# often), as `shifted` wants it.
+# The six formulas have the same minimum on all of R^d as in their usual box (Branin attains it infinitely
+# often), as `shifted` requires.
 FUNCTIONS = {
     function.name: function
     for function in (

@@ -1,10 +1,10 @@
-"""What the benchmarks found before: prints how their figures developed, one column for each measurement.
+"""What the benchmarks found before: prints how their figures changed, one column for each measurement.
 
 python benchmarks/history.py [speed | regret | store | pending] [--last 6]
 
 A benchmark that writes its table with --out adds a line to benchmarks/history.jsonl: the table is overwritten
-the next time, the line stays. Compare columns of the same machine and libraries only. The first lines were
-read from tables that are older than this file; their commit is the one that recorded the table.
+the next time, the line stays. Compare only columns with the same machine and libraries. The first lines were
+taken from tables that are older than this file; their commit is the one that recorded the table.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class Measurement:
 
 
 def measurement(benchmark: str, figures: Mapping[str, float]) -> Measurement:
-    """Figures that were measured here and now."""
+    """A measurement made here and now."""
     return Measurement(
         benchmark=benchmark,
         date=str(date.today()),
@@ -52,7 +52,7 @@ def measurement(benchmark: str, figures: Mapping[str, float]) -> Measurement:
 
 
 def remember(measured: Measurement, path: Path = HISTORY) -> None:
-    """Add a measurement at the end of the file."""
+    """Append a measurement to the file."""
     line = json.dumps(asdict(measured), allow_nan=False)
     with path.open("a") as file:
         file.write(f"{line}\n")
@@ -73,7 +73,7 @@ def _read(line: str, place: str) -> Measurement:
 
 
 def table(measurements: list[Measurement]) -> str:
-    """How each figure developed; "-" where it was not measured."""
+    """How each figure changed; "-" where it was not measured."""
     figures = dict.fromkeys(name for measured in measurements for name in measured.figures)
     rows = [[name, *(str(getattr(measured, name)) for measured in measurements)] for name in HEAD]
     for name in figures:

@@ -1,4 +1,4 @@
-"""Time of one suggestion in mixed spaces of six parameters, as a multiple of that among six Floats.
+"""Time of one suggestion in mixed spaces of six parameters, as a multiple of that in six Floats.
 
 python benchmarks/mixed.py [--sizes 20 50 200] [--repeats 9] [--out FILE]
 """
@@ -12,7 +12,8 @@ import numpy as np
 
 from bopp import Choice, Float, Int, Optimizer, Parameter
 from functions import FUNCTIONS
-from peers import sobol_points, timed
+from history import measurement, remember
+from peers import forget, sobol_points, timed
 from report import heading, markdown, publish
 
 NOTE = """\
@@ -33,7 +34,8 @@ SPACES: dict[str, list[Parameter]] = {
 
 
 def observed(parameters: list[Parameter], n: int, seed: int) -> Optimizer:
-    """An optimizer that has seen Hartmann6 at n points."""
+    """An optimizer that has seen Hartmann6 at n points, and remembers no model of them."""
+    forget()
     names = [f"x{i}" for i in range(len(parameters))]
     optimizer = Optimizer(dict(zip(names, parameters, strict=True)), direction="minimize", seed=seed)
     for point in sobol_points(len(parameters), n, seed).tolist():
@@ -45,7 +47,7 @@ def observed(parameters: list[Parameter], n: int, seed: int) -> Optimizer:
 
 
 def value_at(parameter: Parameter, u: float) -> tuple[object, float]:
-    """A value of a parameter, and where between 0 and 1 it stands."""
+    """A value of a parameter, and where between 0 and 1 it lies."""
     if isinstance(parameter, Choice):
         index = math.floor(u * len(parameter.options))
         return parameter.options[index], index / (len(parameter.options) - 1)
@@ -79,6 +81,13 @@ def main() -> None:
     title = f"# Time of one suggestion in mixed spaces, median of {options.repeats}"
     table = markdown(["space", *(f"n = {n}" for n in options.sizes)], rows)
     publish([title, heading(), NOTE, table], options.out)
+    if options.out:
+        figures = {
+            f"{name}, n = {n}: / {FLOATS}": times[name] / times[FLOATS]
+            for n, times in columns.items()
+            for name in SPACES
+        }
+        remember(measurement("mixed", figures))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ Run = Callable[[Objective, int, Array, int, int], list[float]]
 
 
 class Seconds(NamedTuple):
-    """CPU seconds, of all threads together, and seconds by the clock on the wall."""
+    """CPU seconds of all threads together, and wall-clock seconds."""
 
     cpu: float
     wall: float
@@ -34,7 +34,7 @@ Suggest = Callable[[Array, Array, int], Seconds]
 
 def sobol_points(dimension: int, n: int, seed: int) -> Array:
     """The first n points of the scrambled Sobol sequence of a seed."""
-    # a whole power of two keeps the sequence balanced; a shorter draw is its head
+    # a power of two keeps the sequence balanced; a shorter draw is its beginning
     points = qmc.Sobol(dimension, rng=seed).random_base2(max(n - 1, 1).bit_length())
     return np.asarray(points[:n], dtype=np.float64)
 
@@ -45,7 +45,7 @@ def named(point: Array) -> dict[str, float]:
 
 
 def unnamed(parameters: dict[str, float]) -> Array:
-    """The point of the cube that the parameters x0, x1, ... name."""
+    """The point of the cube that the parameters x0, x1, ... give."""
     return np.array([parameters[f"x{i}"] for i in range(len(parameters))])
 
 
@@ -130,9 +130,10 @@ def timed(work: Callable[[], object]) -> Seconds:
 
 
 def bopp_optimizer(X: Array, y: Array, seed: int, recipe: "bopp.Recipe | None" = None) -> "bopp.Optimizer":
-    """An optimizer of bopp that has seen the values y at the points X."""
+    """An optimizer of bopp that has seen the values y at the points X, without any cached model."""
     import bopp
 
+    forget()
     space = {f"x{i}": bopp.Float(0, 1) for i in range(X.shape[1])}
     optimizer = bopp.Optimizer(space, direction="minimize", seed=seed, recipe=recipe)
     for point, value in zip(X, y, strict=True):
@@ -140,10 +141,17 @@ def bopp_optimizer(X: Array, y: Array, seed: int, recipe: "bopp.Recipe | None" =
     return optimizer
 
 
+def forget() -> None:
+    """Let bopp fit anew: a model of the same data, from the suggestion before, would save it the work."""
+    from bopp import suggest
+
+    suggest._remembered = ()
+
+
 def run_optuna(
     sampler: "optuna.samplers.BaseSampler", objective: Objective, start: Array, budget: int
 ) -> list[float]:
-    """Any sampler of Optuna, from the start points on."""
+    """Any Optuna sampler, from the given start points."""
     values = [objective(point) for point in start]
     study = optuna_study(sampler, start, np.array(values))
     for _ in range(budget - len(start)):
@@ -168,7 +176,7 @@ def optuna_study(sampler: "optuna.samplers.BaseSampler", X: Array, y: Array) -> 
 
 
 def optuna_cube(dimension: int) -> "dict[str, BaseDistribution]":
-    """The unit cube in Optuna's words."""
+    """The unit cube as Optuna describes it."""
     from optuna.distributions import FloatDistribution
 
     return {f"x{i}": FloatDistribution(0, 1) for i in range(dimension)}
@@ -223,7 +231,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 
 def installed(names: Iterable[str]) -> list[str]:
-    """The peers whose libraries are here; one printed line for each that is left out."""
+    """The peers whose libraries are installed; prints a line for each that is left out."""
     present = []
     for name in names:
         missing = [module for module in NEEDS[name] if find_spec(module) is None]
@@ -235,6 +243,6 @@ def installed(names: Iterable[str]) -> list[str]:
 
 
 def load(name: str) -> None:
-    """Import a peer's libraries, so that no clock counts it."""
+    """Import a peer's libraries, so that this is not timed."""
     for module in NEEDS[name]:
         import_module(module)

@@ -1,4 +1,4 @@
-"""Which value a pending point should have: simple regret of several evaluations at once, paired by seed.
+"""Which value a pending point should have: simple regret with several evaluations at once, paired by seed.
 
 python benchmarks/pending.py [--seeds 10] [--from 10] [--budget 50] [--values ...] [--jobs 2] [--out FILE]
 
@@ -43,7 +43,7 @@ class Run:
 
 
 def log_regret(run: Run) -> float:
-    """log10 of the simple regret of a run; workers end in the order in which they began."""
+    """log10 of the simple regret of a run; workers finish in the order in which they began."""
     function = shifted(FUNCTIONS[run.function], run.seed)
     names = [f"x{i}" for i in range(function.dimension)]
     recipe = replace(Recipe.default(), pseudo=Pending(run.value) + Failed())

@@ -3,7 +3,7 @@
 python benchmarks/regret.py [--seeds 10] [--budget 60] [--start 5] [--peers ...] [--functions ...]
                             [--jobs 2] [--results DIR] [--out FILE]
 
-A run whose file is there is not repeated: delete DIR/bopp after a change to bopp.
+A run whose file exists is not repeated: delete DIR/bopp after a change to bopp.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run gave: log10 of its regret, CPU seconds, exactly repeated points."""
+    """The result of one run: log10 of its regret, CPU seconds, number of exactly repeated points."""
 
     log_regret: float
     cpu: float
@@ -81,7 +81,7 @@ def write(path: Path, text: str) -> None:
 
 
 def read(run: Run, results: Path) -> Outcome | None:
-    """The outcome of a run, if it is there; a run of another budget is never overwritten."""
+    """The outcome of a run, if it exists; a run with another budget is never overwritten."""
     path = file_of(run, results)
     if not path.exists():
         return None
@@ -131,7 +131,7 @@ def regret_table(outcomes: Outcomes, peers: list[str], functions: list[str]) -> 
 
 
 def duel_table(outcomes: Outcomes, peers: list[str]) -> str:
-    """Bopp against each peer on the same function and seed; negative differences are bopp's."""
+    """Bopp against each peer on the same function and seed; negative differences favour bopp."""
     columns = ["bopp against", "wins", "losses", "mean difference, dex", "95 % interval"]
     rows = []
     for peer in peers:
@@ -146,7 +146,7 @@ def duel_table(outcomes: Outcomes, peers: list[str]) -> str:
 
 
 def paired_differences(outcomes: Outcomes, peer: str) -> Array:
-    """Bopp's log10 regret less the peer's, where both have run."""
+    """Bopp's log10 regret minus the peer's, where both have run."""
     regrets = {(run.peer, run.function, run.seed): o.log_regret for run, o in outcomes.items()}
     return np.array(
         [
@@ -165,7 +165,7 @@ def bootstrap_interval(differences: Array) -> tuple[float, float]:
 
 
 def key_figures(outcomes: Outcomes, peers: list[str], functions: list[str]) -> dict[str, float]:
-    """What the history keeps: the regret of every peer over all functions, and more of bopp."""
+    """What the history keeps: the regret of every peer over all functions, and more about bopp."""
     regrets = {peer: [o.log_regret for run, o in outcomes.items() if run.peer == peer] for peer in peers}
     figures = {f"{peer}, all": float(np.mean(own)) for peer, own in regrets.items() if own}
     ours = {run: outcome for run, outcome in outcomes.items() if run.peer == "bopp"}
@@ -194,7 +194,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
 
-    os.environ.update(ONE_THREAD)  # for the processes of the runs
+    os.environ.update(ONE_THREAD)  # inherited by the processes of the runs
     peers = installed(options.peers)
     runs = [
         Run(peer, function, seed, options.budget, options.start)

@@ -1,4 +1,4 @@
-"""What the reports of the benchmarks share: a head that says where and with what, and tables."""
+"""What the reports of the benchmarks share: a heading with machine and versions, and tables."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ def publish(parts: list[str], out: Path | None) -> None:
 
 
 def heading() -> str:
-    """Date, machine, commit and versions, for the head of a table."""
+    """Date, machine, commit and versions, to put above a table."""
     versions = [f"Python {platform.python_version()}"]
     for library in ("bopp", "numpy", "scipy", "optuna", "greenlet", "torch", "botorch"):
         if find_spec(library):
@@ -35,19 +35,19 @@ def heading() -> str:
 
 
 def commit(checkout: Path = CHECKOUT) -> str:
-    """What is measured, as Git names it: "-dirty" where code differs, "unknown" outside of Git."""
+    """What is measured, as Git names it: "-dirty" if code was changed, "unknown" outside Git."""
     try:
         name = git(checkout, "describe", "--always")
         changes = git(
             checkout, "diff", "HEAD", "--name-only", "--", "src", "*.py"
-        )  # tables and pages may differ
+        )  # changed tables and pages do not count
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return f"{name}-dirty" if changes else name
 
 
 def git(checkout: Path, *arguments: str) -> str:
-    """The output of a command of Git."""
+    """The output of a Git command."""
     run = subprocess.run(["git", *arguments], cwd=checkout, check=True, capture_output=True, text=True)
     return run.stdout.strip()
 

@@ -46,19 +46,19 @@ def observations(n: int, seed: int) -> tuple[Array, Array]:
 
 
 def bound(n: int) -> float:
-    """How many times the CPU seconds of Optuna's GPSampler bopp may take."""
+    """The most that bopp may take, as a multiple of the CPU seconds of Optuna's GPSampler."""
     return 1 / 5 if n <= 200 else 1 / 3
 
 
 @contextmanager
 def fresh(variables: Mapping[str, str]) -> Iterator[ProcessPoolExecutor]:
-    """A process that imports everything anew; of the variables for threads it has these and no others."""
+    """A process that imports everything anew; of the thread variables, only these are set."""
     usual = dict(os.environ)
     for name in THREADS:
         os.environ.pop(name, None)
     os.environ.update(variables)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        process.submit(os.getpid).result()  # it has started, with the environment of this moment
+        process.submit(os.getpid).result()  # waits until it has started, with this environment
         os.environ.clear()
         os.environ.update(usual)
         yield process
@@ -87,7 +87,7 @@ def table_as_it_comes(peers: list[str], sizes: list[int], repeats: int) -> tuple
             for peer, process in processes.items():
                 process.submit(warm_up, [peer]).result()
             for repeat in range(repeats):
-                for peer, process in processes.items():  # in turn, so that a busy moment hits all alike
+                for peer, process in processes.items():  # in turn, so that a busy moment affects all alike
                     times[peer].append(process.submit(suggestion, peer, n, repeat).result())
         cpu = {peer: median(one.cpu for one in times[peer]) for peer in peers}
         wall = [median(one.wall for one in times[peer]) for peer in peers]
@@ -108,7 +108,7 @@ def key_figures(setting: str, n: int, cpu: dict[str, float]) -> Figures:
 
 
 def suggestion_times(peers: list[str], n: int, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Median CPU seconds of each peer, of the fastest and of the first suggestion of its turns."""
+    """Median CPU seconds of each peer, for the fastest and for the first suggestion of each turn."""
     turns: dict[str, list[list[float]]] = {peer: [] for peer in peers}
     for repeat in range(repeats):
         for peer in peers:
@@ -124,7 +124,7 @@ def verdict(value: float, bound: float, unit: str = "") -> str:
 
 
 def ratio(times: dict[str, float], above: str, below: str, bound: float) -> str:
-    """How many times one peer's time another's is, beside its bound."""
+    """One peer's time as a multiple of another's, beside its bound."""
     if above not in times or below not in times:
         return "-"
     return verdict(times[above] / times[below], bound)
@@ -161,7 +161,7 @@ def large_report(n: int) -> tuple[str, Figures]:
 
 
 def import_report() -> tuple[str, Figures]:
-    """What `import bopp` takes beyond NumPy and SciPy, each in fresh processes, in turn."""
+    """The time that `import bopp` takes beyond NumPy and SciPy, in fresh processes, in turn."""
     plain, ours = [], []
     for _ in range(7):
         plain.append(wall_seconds(PLAIN_IMPORT))

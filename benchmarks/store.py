@@ -18,8 +18,8 @@ import bopp
 from history import measurement, remember
 from report import heading, markdown, publish, version
 
-PAIRS = 100.0  # wanted: at least so many pairs per second from one process
-OVERHEAD = 0.010  # wanted: fewer seconds than this that the store adds to a suggestion
+PAIRS = 100.0  # wanted: at least this many pairs per second from one process
+OVERHEAD = 0.010  # wanted: the store adds fewer seconds than this to a suggestion
 RUNS = 3  # of which the fastest counts: the machine may be busy with other things
 ASKS = 50
 
@@ -29,7 +29,7 @@ SPACE = bopp.Space({"x": bopp.Float(0.0, 1.0), "y": bopp.Float(-5.0, 5.0), "n": 
 
 
 def fresh_study(url: str) -> bopp.Study:
-    """A new study, without a model, so that the store is what takes time."""
+    """A new study without a model, so that it is the store that takes time."""
     return bopp.open_study(url, f"benchmark {token_hex(4)}", SPACE, recipe=bopp.Recipe.random())
 
 
@@ -44,7 +44,7 @@ def pairs_per_second(url: str, pairs: int, clock: Clock = time.perf_counter) -> 
 
 
 def ask_seconds(url: str, trials: int, clock: Clock = time.perf_counter) -> tuple[float, float]:
-    """Median seconds of Study.ask and of Optimizer.ask, in turn, with the same history of so many trials."""
+    """Median seconds of Study.ask and of Optimizer.ask, in turn, with the same history of `trials`."""
     optimizer = bopp.Optimizer(SPACE, recipe=bopp.Recipe.random())
     rng = np.random.default_rng(0)
     with fresh_study(url) as study:
@@ -77,7 +77,7 @@ class Cost:
 
     @property
     def share(self) -> float:
-        """The seconds of Study.ask that are the store's."""
+        """The seconds of Study.ask that are spent in the store."""
         return self.kept - self.bare
 
 
