@@ -12,7 +12,7 @@ import bopp
 from bopp.data import Array, History
 from bopp.known import Known
 from bopp.pseudo import Failed, Pending, none
-from bopp.suggest import Promise, believe, suggest
+from bopp.suggest import AverageScore, believe, suggest
 
 PICTURES = Path(__file__).parent / "pictures"
 SPACE = bopp.Space({"x": bopp.Float(0, 1)})
@@ -28,30 +28,29 @@ def objective(x: Array) -> Array:
 def history() -> History:
     """Five evaluations, one run that is still pending, one that crashed."""
     x = np.array([0.02, 0.20, 0.42, 0.55, 0.78])
-    return History(bopp.Data(x[:, None], objective(x)), np.array([[PENDING]]), np.array([[CRASHED]]))
+    return History.of(bopp.Data(x[:, None], objective(x)), np.array([[PENDING]]), np.array([[CRASHED]]))
 
 
 def draw(axes: Axes, recipe: bopp.Recipe, title: str) -> None:
     seen = history()
-    scale, (posterior,) = believe(seen, recipe, (0, 0))
-    rng = np.random.default_rng(0)
-    known = Known(SPACE, scale, posterior.data, posterior, seen.pending, seen.failed, 1, rng)
+    model = believe(seen.data, recipe)
+    (belief,) = model.beliefs
+    known = Known(SPACE, model.scale, model.data, belief, seen.pending, seen.failed, t=1)
     points = recipe.pseudo(known)
-    belief = replace(known, posterior=posterior.condition(points))
-    mean, sd = belief.posterior(LINE)
-    middle, low, high = (scale.inverse(z) for z in (mean, mean - 2 * sd, mean + 2 * sd))
+    known = replace(known, posterior=belief.condition(points))
+    mean, sd = known.posterior(LINE)
+    middle, low, high = (model.scale.inverse(z) for z in (mean, mean - 2 * sd, mean + 2 * sd))
     axes.fill_between(LINE[:, 0], low, high, color="#d9e2ec", lw=0, label="model, 2 sd")
     axes.plot(LINE, middle, color="#486581", label="model, mean")
     axes.plot(LINE, objective(LINE), color="black", lw=0.8, ls=":", label="truth")
     axes.scatter(seen.data.X, seen.data.y, color="black", zorder=3, label="evaluated")
     if len(points):
-        axes.scatter(
-            points.X, scale.inverse(points.y), marker="D", color="#b3364a", zorder=3, label="pseudo-point"
-        )
+        values = model.scale.inverse(points.y)
+        axes.scatter(points.X, values, marker="D", color="#b3364a", zorder=3, label="pseudo-point")
     for x, word in ((PENDING, "pending"), (CRASHED, "crashed")):
         axes.axvline(x, color="#b3364a", lw=0.8, ls="--")
         axes.text(x - 0.01, -2.2, word, color="#b3364a", fontsize=8, ha="right")
-    score = np.exp(Promise(recipe.acquisition, (belief,)).values(LINE))
+    score = np.exp(AverageScore(recipe.acquisition, (known,), (1.0,)).values(LINE))
     axes.fill_between(LINE[:, 0], -4.6, -4.6 + score / score.max(), color="#9fb3c8", lw=0, label="promise")
     chosen = float(suggest(SPACE, recipe, seen, (0, len(seen)))[0])
     axes.annotate(

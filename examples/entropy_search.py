@@ -1,8 +1,8 @@
-"""Entropy search and FITBO, which BoTorch lacks, beside what it has, with and without a pending point.
+"""Entropy search and FITBO, which BoTorch lacks, beside those it has, with and without a pending point.
 
-It wants the botorch extra: pip install '.[botorch]'.
+It needs the botorch extra: pip install '.[botorch]'.
 
-Larger is better; x* is the place of the maximum and eta its value, D are the data, H is entropy.
+Larger is better; x* is the location of the maximum and eta its value, D is the data, H is entropy.
 """
 
 import math
@@ -34,8 +34,8 @@ Condition = Callable[[SingleTaskGP], SingleTaskGP]
 class EntropySearch(AcquisitionFunction):
     """What y at x would tell about x*: H[p(x* | D)] - E_y H[p(x* | D, x, y)] (Hennig and Schuler, 2012).
 
-    p(x*) is the share of samples of f that are largest at each of the representers (m, d). As its mean over y
-    is p(x* | D), that mean stands in the first term, and the gain is never negative. It has no gradient.
+    p(x*) is the share of samples of f that are largest at each of the representers (m, d). Its mean over y is
+    p(x* | D), so that mean is used in the first term, and the gain is never negative. It has no gradient.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FITBO(AcquisitionFunction):
     """What y at x would tell about eta: H[p(y | D, x)] - E_eta H[p(y | D, x, eta)] (Ru et al., 2018).
 
     They minimise, f = eta + g^2 / 2; here f = eta - g^2 / 2. Where g is N(m, v), f linearised at g = m is
-    N(eta - m^2 / 2, m^2 v); y, with eta in doubt, is a mixture of such, plus noise.
+    N(eta - m^2 / 2, m^2 v); as eta is uncertain, y is a mixture of these, plus noise.
     """
 
     def __init__(self, models: Sequence[SingleTaskGP], etas: Tensor, weights: Tensor, noise: float):
@@ -82,7 +82,7 @@ class FITBO(AcquisitionFunction):
 def make_fitbo(model: SingleTaskGP, X: Tensor, Y: Tensor, condition: Condition) -> FITBO:
     """FITBO with a model of g for each of eight etas, weighted by how well it explains the real data.
 
-    The sign of g is free; taken as negative, larger is better for g too, as policies have it.
+    The sign of g is free; if it is negative, larger is better for g too, as policies expect.
     """
     etas = Y.max() + 0.5 * Y.std() * normal_quantiles(8).exp()
     models, evidences = [], []
@@ -90,9 +90,7 @@ def make_fitbo(model: SingleTaskGP, X: Tensor, Y: Tensor, condition: Condition) 
         g = -(2.0 * (eta - Y)).sqrt()
         models.append(fitted(X, g))
         log_p = ExactMarginalLogLikelihood(models[-1].likelihood, models[-1].train())
-        each = (
-            log_p(models[-1](X), models[-1].train_targets).detach() - g.std().log()
-        )  # of g, not standardised
+        each = log_p(models[-1](X), models[-1].train_targets).detach() - g.std().log()  # of g, unstandardised
         evidences.append(len(Y) * each - g.abs().log().sum())  # of y, as |dg / dy| = 1 / |g|
     weights = torch.softmax(torch.stack(evidences), dim=0)
     noise = float(model.likelihood.noise.detach() * Y.var())
@@ -150,13 +148,13 @@ def suggestions(model: SingleTaskGP, condition: Condition, X: Tensor, Y: Tensor)
 
 
 def main() -> None:
-    torch.set_num_threads(1)  # with small matrices more are slower
+    torch.set_num_threads(1)  # more are slower with such small matrices
     X = draw_sobol_samples(BOUNDS, 10, 1, seed=1).squeeze(1)
     Y = PROBLEM(X).unsqueeze(1)
     model = fitted(X, Y)
     plain = suggestions(model, lambda each: each, X, Y)
     running = torch.tensor([plain["EI"]], dtype=torch.double)
-    policy = Pending("incumbent")  # one height for all models; their own means would set the etas apart
+    policy = Pending("incumbent")  # one height for all models; their own means would drive the etas apart
     aware = suggestions(
         model, lambda each: condition_on_pseudo_points(each, policy, BOUNDS, pending=running), X, Y
     )

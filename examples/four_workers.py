@@ -1,4 +1,4 @@
-"""A study shared by four workers: processes here, as they could be machines with a PostgreSQL URL."""
+"""A study shared by four workers: processes here; with a PostgreSQL URL they could be machines."""
 
 import multiprocessing
 import sys
@@ -12,7 +12,7 @@ BUDGET = 60
 
 
 def rosenbrock(params: bopp.Params) -> float:
-    """A long, bent valley; it stands for an evaluation that takes hours."""
+    """A long, curved valley; it stands in for an evaluation that takes hours."""
     x = list(params.values())
     return float(sum(100 * (b - a * a) ** 2 + (1 - a) ** 2 for a, b in pairwise(x)))
 

@@ -880,7 +880,7 @@ print(json.dumps(write_recipe(recipe)["acquisition"]))
 def test_a_lambda_is_written_alike_in_every_process() -> None:
     """Also one whose constants are a set, in which texts lie in another order each time."""
     written = set()
-    for seed in range(3):
+    for seed in range(6):
         run = subprocess.run(
             [sys.executable, "-c", SAME_IN_EVERY_PROCESS],
             check=True,

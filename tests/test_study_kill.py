@@ -107,8 +107,8 @@ def kill_often(url: str, folder: Path, recipe: Recipe, kills: int, longest: floa
     return struck
 
 
-def test_a_run_killed_at_fifty_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
-    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.random(), 50, 0.05)
+def test_a_run_killed_at_a_hundred_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
+    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.random(), 100, 0.05)
     assert {"opening", "asking", "telling"} <= struck.keys()
 
 
@@ -367,8 +367,8 @@ def interrupted_often(url: str, ready: Connection) -> None:
         done = False
         while not done:
             with suppress(KeyboardInterrupt):  # those that strike outside of a run
-                result = study.optimize(bowl, 600, progress=False)
-                done = len(result.trials) == 600 and all(trial.state == "done" for trial in result.trials)
+                result = study.optimize(bowl, 300, progress=False)
+                done = len(result.trials) == 300 and all(trial.state == "done" for trial in result.trials)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         ready.send(None)
         ready.recv()
@@ -388,7 +388,7 @@ def test_ctrl_c_at_fifty_moments_loses_nothing(tmp_path: Path) -> None:
         succeeded([process])
     trials = trials_of(url)
     assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
-    assert len(trials) == 600
+    assert len(trials) == 300
 
 
 def test_threads_of_one_study_share_it(tmp_path: Path) -> None:

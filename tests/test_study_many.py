@@ -114,17 +114,12 @@ def many(url: str, folder: Path, processes: int, count: int, recipe: Recipe | No
     assert len({trial.worker for trial in trials}) == processes
 
 
-def test_eight_processes_share_a_file_for_800_trials(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 100)
+def test_eight_processes_share_a_file_for_1600_trials(tmp_path: Path) -> None:
+    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 200)
 
 
-@pytest.mark.slow
-def test_eight_processes_share_a_file_for_1600_trials(on_disk: Path) -> None:
-    many(f"sqlite:///{on_disk}/study.db", on_disk, 8, 200)
-
-
-def test_eight_processes_share_a_server_for_400_trials(tmp_path: Path, postgres_url: str) -> None:
-    many(postgres_url, tmp_path, 8, 50)
+def test_eight_processes_share_a_server_for_800_trials(tmp_path: Path, postgres_url: str) -> None:
+    many(postgres_url, tmp_path, 8, 100)
 
 
 @pytest.mark.slow
@@ -132,8 +127,8 @@ def test_sixteen_processes_share_a_server_for_1600_trials(tmp_path: Path, postgr
     many(postgres_url, tmp_path, 16, 100)
 
 
-def test_with_a_model_no_point_of_120_is_suggested_twice(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 15, Recipe.default())
+def test_with_a_model_no_point_of_200_is_suggested_twice(tmp_path: Path) -> None:
+    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 25, Recipe.default())
 
 
 def open_each(barrier: Barrier, me: int, urls: list[str], seeds: bool, folder: Path) -> None:

@@ -23,7 +23,7 @@ def main() -> None:
         "mf": FINDERS[setting.finder],
     }
     compressed = lzma.compress(text, lzma.FORMAT_RAW, filters=[way])
-    print(len(compressed))  # the last line, one number alone, is the value
+    print(len(compressed))  # the last line, a single number, is the value
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -48,10 +49,10 @@ def checked_text(name: str, text: Any) -> str:
     raise TellError(f"wanted a text as {name}, got {text!r}")
 
 
-def checked_seconds(name: str, seconds: Any) -> float | None:
+def checked_seconds(name: str, seconds: Any, finite: bool = False) -> float | None:
     """A time above 0, or None for no limit."""
     number: Any = seconds
-    if number is None or (isinstance(seconds, Real) and number > 0):
+    if number is None or (isinstance(seconds, Real) and number > 0 and not (finite and number == math.inf)):
         time: float | None = number
         return time
     raise RecipeError(f"{name} must be a number of seconds above 0 or None, got {seconds!r}")

@@ -7,7 +7,6 @@ store's clock is set forward, all leases may run out at once, but are renewed be
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import weakref
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bopp.arguments import checked_seconds
-from bopp.errors import RecipeError, StoreError
+from bopp.errors import StoreError
 from bopp.study import identity
 from bopp.study.store import Moment
 
@@ -58,9 +57,7 @@ class Watch:
 
 def checked(seconds: Any) -> float | None:
     """The length of a lease; None holds a trial until it is told."""
-    if seconds == math.inf:
-        raise RecipeError("lease must be finite, or None for a hold without end, got inf")
-    return checked_seconds("lease", seconds)
+    return checked_seconds("lease", seconds, finite=True)
 
 
 def until(now: Moment, seconds: float) -> float:
