@@ -101,7 +101,14 @@ def test_the_command_prints_the_last_measurements_of_a_benchmark(
 
 
 def test_the_history_of_this_checkout_has_every_benchmark() -> None:
-    assert {measured.benchmark for measured in recall()} >= {"speed", "regret", "store", "pending", "mixed", "batch"}
+    assert {measured.benchmark for measured in recall()} >= {
+        "speed",
+        "regret",
+        "store",
+        "pending",
+        "mixed",
+        "batch",
+    }
 
 
 def test_a_checkout_is_named_by_its_commit_and_whether_its_code_differs(tmp_path: Path, git: Git) -> None:
