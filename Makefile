@@ -30,7 +30,7 @@ run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
 
 test: lint
-	$(RUN)/python -m pytest -n 2 --ignore tests/bridges
+	$(RUN)/python -m pytest -n 2 --dist worksteal --ignore tests/bridges
 
 test-slow: .venv/test
 	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m slow
