@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Choice, Float, Int, Optimizer, Recipe, acquisition, fit, initial, pseudo
+from bopp import Choice, Fixed, Float, Int, Optimizer, Recipe, acquisition, fit, initial, pseudo
 from bopp.data import Array
 from bopp.parameter import Parameter
 
@@ -154,6 +154,18 @@ CASES: dict[str, Case] = {
         recipe, {"c": Choice(["a"]), "x": Float(0, 1), "n": Int(1, 5), "d": Choice(["u", "v", "w"])}
     ),
     "choices alone": lambda recipe: random_params(recipe, {"c": Choice(["a", "b"]), "d": Choice([1, 2, 3])}),
+    "steps": lambda recipe: random_params(recipe, {"x": Float(0, 1, step=0.1), "n": Int(0, 10**6, step=7)}),
+    "conditions": lambda recipe: random_params(
+        recipe,
+        {
+            "c": Choice(["a", "b", "d"]),
+            "x": Float(0, 1, when={"c": ["a"]}),
+            "n": Int(1, 10**6, log=True, when={"c": ["b"]}),
+            "e": Choice([1, 2, 3], when={"c": ["a", "b"]}),
+            "y": Float(0, 1, when={"e": [2], "c": ["a"]}),
+            "f": Fixed("f", when={"e": [1]}),
+        },
+    ),
     "300 decades": lambda recipe: random_params(
         recipe, {"x": Float(1e-150, 1e150, log=True), "y": Float(0, 1)}
     ),

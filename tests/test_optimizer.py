@@ -237,7 +237,7 @@ def test_the_optimizer_works_after_every_error() -> None:
         lambda: opt.tell(opt.trials[0], 1e9),
         lambda: opt.observe({"x": 99, "y": 0}, 1.0),
         lambda: opt.observe({"x": 0, "y": 0}, "1"),
-        lambda: opt.enqueue({"x": 0}),
+        lambda: opt.enqueue({"x": 99}),
     ]
     answered(opt, 1)
     answered(twin, 1)

@@ -20,6 +20,7 @@ PUBLIC = [
     "BoppError",
     "Choice",
     "Data",
+    "Fixed",
     "Float",
     "Holds",
     "Int",

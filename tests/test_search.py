@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 from scipy.optimize import minimize
 
+from bopp import Choice, Float, Int
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
-from bopp.parameter import Choice, Float, Int
 from bopp.search import ARRIVED, Direct, Gradients, Score, Search, _foremost, ascend, ranked
 from bopp.space import Space
 from toys import slope

@@ -274,10 +274,10 @@ def test_any_text_is_a_name(name: str) -> None:
         ("x", ["dict", "'x'"]),
         ({1: Float(0, 1)}, ["names", "strings", "1"]),
         ({None: Float(0, 1)}, ["names", "strings", "None"]),
-        ({"ok": Float(0, 1), "lr": 3}, ["'lr'", "Float", "Int", "Choice", "3"]),
-        ({"lr": (0, 1)}, ["'lr'", "(0, 1)"]),
+        ({"ok": Float(0, 1), "lr": {}}, ["'lr'", "Float", "Int", "Choice", "(low, high)", "{}"]),
+        ({"lr": (0, 1, 2)}, ["'lr'", "(0, 1, 2)"]),
         ({"lr": Float}, ["'lr'", "Float"]),
-        ({"lr": None}, ["'lr'", "None"]),
+        ({"lr": 3, "n": None}, ["only fixed ones", "'lr'", "'n'"]),
     ],
 )
 def test_a_bad_space_names_what_came_and_what_was_wanted(parameters: Any, words: list[str]) -> None:

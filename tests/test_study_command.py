@@ -601,3 +601,23 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     Command("echo 1")({})
     failure("no-such-program")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_parameter_that_does_not_apply_is_left_out_with_its_option(tmp_path: Path) -> None:
+    template = f"{PYTHON} -c {shlex.quote(ARGUMENTS)} run --momentum {{m}} --beta={{b}} {{params}} -v {{x}}"
+    command = Command(template, folder=tmp_path, optional=("m", "b"))
+    command({"x": 1, "m": 0.5})
+    assert json.loads((tmp_path / "arguments.json").read_text()) == [
+        *("run", "--momentum", "0.5", '{"x": 1, "m": 0.5}', "-v", "1")
+    ]
+    command({"x": 1, "b": 2})
+    assert json.loads((tmp_path / "arguments.json").read_text()) == [
+        *("run", "--beta=2", '{"x": 1, "b": 2}', "-v", "1")
+    ]
+    with pytest.raises(ConfigError, match=r"{m} is no parameter"):
+        Command(template, folder=tmp_path)({"x": 1, "b": 2})
+
+
+def test_a_shell_gets_an_empty_text_for_what_does_not_apply(tmp_path: Path) -> None:
+    command = Command("echo {m}x{x} >&2; echo 1{x}{m}", shell=True, folder=tmp_path, optional=("m",))
+    assert command({"x": 5}) == 15.0

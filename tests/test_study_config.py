@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from bopp import Choice, Float, Int, Recipe, Space
+from bopp import Choice, Fixed, Float, Int, Recipe, Space
 from bopp.errors import ConfigError
-from bopp.parameter import KINDS
+from bopp.kinds import KINDS
 from bopp.study.command import Command
 from bopp.study.config import Config, load
 from bopp.study.function import python_objective
@@ -406,11 +406,11 @@ def test_a_function_is_named_by_module_and_name(text: str, tmp_path: Path) -> No
     [
         ("3", 'wanted a table such as { type = "int", ... }, got 3'),
         ("[0, 1]", 'wanted a table such as { type = "int", ... }, got [0, 1]'),
-        ("{}", 'type: wanted "float", "int" or "choice", got nothing'),
-        ("{ low = 0, high = 1 }", 'type: wanted "float", "int" or "choice", got nothing'),
-        ("{ options = [1] }", 'type: wanted "float", "int" or "choice", got nothing'),
-        ("{ type = 'real' }", 'type: wanted "float", "int" or "choice", got "real"'),
-        ("{ type = ['float'] }", 'type: wanted "float", "int" or "choice", got ["float"]'),
+        ("{}", 'type: wanted "float", "int", "choice" or "fixed", got nothing'),
+        ("{ low = 0, high = 1 }", 'type: wanted "float", "int", "choice" or "fixed", got nothing'),
+        ("{ options = [1] }", 'type: wanted "float", "int", "choice" or "fixed", got nothing'),
+        ("{ type = 'real' }", 'type: wanted "float", "int", "choice" or "fixed", got "real"'),
+        ("{ type = ['float'] }", 'type: wanted "float", "int", "choice" or "fixed", got ["float"]'),
         ("{ type = 'float', low = 0 }", "high: wanted a finite number, got nothing"),
         ("{ type = 'float', low = '0', high = 1 }", 'low: wanted a finite number, got "0"'),
         ("{ type = 'float', low = 0, high = inf }", "high: wanted a finite number, got inf"),
@@ -683,3 +683,43 @@ def test_a_study_by_hand_has_no_objective_and_says_so(tmp_path: Path) -> None:
     assert found.source is None
     with pytest.raises(ConfigError, match=r"\[objective\]: wanted one to run; without it: bopp ask"):
         found.objective()
+
+
+def test_a_space_may_have_steps_conditions_and_fixed_values(tmp_path: Path) -> None:
+    space = """
+    [space]
+    degrees = { type = "float", low = 20, high = 80, step = 0.5 }
+    size = { type = "int", low = 32, high = 512, step = 32 }
+    method = { type = "choice", options = ["sgd", "adam"] }
+    momentum = { type = "float", low = 0, high = 1, when = { method = ["sgd"] } }
+    epochs = { type = "fixed", value = 30 }
+    shape = { type = "fixed", value = [8, 8] }
+    """
+    assert read(tmp_path, space=space).space == Space(
+        {
+            "degrees": Float(20, 80, step=0.5),
+            "size": Int(32, 512, step=32),
+            "method": Choice(["sgd", "adam"]),
+            "momentum": Float(0, 1, when={"method": ["sgd"]}),
+            "epochs": 30,
+            "shape": Fixed((8, 8)),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x = { type = 'float', low = 0, high = 1, step = 'a' }", 'step: wanted a finite number, got "a"'),
+        ("x = { type = 'int', low = 0, high = 9, step = 0 }", "step must be above 0"),
+        ("x = { type = 'int', low = 0, high = 9, when = 'sgd' }", "when: wanted a table such as"),
+        ("x = { type = 'int', low = 0, high = 9, when = {} }", "when: wanted a dict such as"),
+        ("x = { type = 'int', low = 0, high = 9, when = { y = [1] } }", "when names 'y', which is not in"),
+        ("x = { type = 'fixed' }", "value: wanted texts, finite numbers, true, false or"),
+        ("x = { type = 'fixed', value = { a = 1 } }", "value: wanted texts, finite numbers"),
+    ],
+)
+def test_a_wrong_step_condition_or_fixed_value_is_named(line: str, expected: str, tmp_path: Path) -> None:
+    found = problem_of(tmp_path, space=f"{SPACE}{line}\n")
+    assert found.startswith(("[space] x", "[space] 'x'"))
+    assert expected in found

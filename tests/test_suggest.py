@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import qmc
 
-from bopp import Optimizer, acquisition
+from bopp import Choice, Float, Int, Optimizer, acquisition
 from bopp import outcome as outcomes
 from bopp.acquisition import MES, UCB, Acquisition, Scores, ei, est, log_ei, paper_beta, pi
 from bopp.belief import Beliefs
@@ -20,7 +20,6 @@ from bopp.gp import GP
 from bopp.initial import Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
-from bopp.parameter import Choice, Float, Int
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from bopp import Float, Optimizer, Problem, Trial
 from bopp.errors import BoppError, TellError
 from bopp.problem import Direction
-from bopp.trial import number_of
+from bopp.trial import Answer, Superseded, number_of
+
+LATER = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
 NUMBERS = [
     (3, 3.0),
@@ -145,3 +148,30 @@ def test_the_engine_sees_larger_as_better_and_each_trial_in_its_place(
 def test_a_trial_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         Trial(0, {"x": 0.5}).value = 3.0  # type: ignore[misc]
+
+
+def test_an_answer_that_was_taken_back_stays_in_the_record() -> None:
+    failed = Trial(3, {"x": 0.5}).told(Answer(error="KeyError: 'y'", traceback="line 1"), LATER)
+    again = failed.reopened(LATER, "the bug is mended")
+    assert again.state == "asked"
+    assert again.error is None
+    assert again.traceback is None
+    assert again.superseded == (
+        Superseded("failed", LATER, "the bug is mended", {}, "KeyError: 'y'", "line 1", LATER),
+    )
+    amended = again.told(Answer({"value": 1.0}), LATER).amended(Answer({"value": 2.0}), LATER, "mistyped")
+    assert amended.value == 2.0
+    assert [past.reason for past in amended.superseded] == [
+        "the bug is mended",
+        "mistyped",
+    ]
+    assert amended.superseded[1].values == {"value": 1.0}
+
+
+def test_a_dropped_trial_neither_counts_nor_can_be_told() -> None:
+    dropped = Trial(3, {"x": 0.5}).told(Answer({"value": 1.0}), LATER).dropped(LATER, "wrong sample")
+    assert not dropped.counts
+    assert dropped.values == {}
+    assert dropped.superseded[0].values == {"value": 1.0}
+    with pytest.raises(TellError, match=r"trial 3 was dropped \(wrong sample\), got 1.0"):
+        dropped.told(Answer({"value": 1.0}), LATER)

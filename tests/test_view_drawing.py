@@ -11,7 +11,8 @@ from matplotlib.colors import to_rgb
 
 from bopp import AtMost, Choice, Float, Int, Optimizer, Problem, Result, Trial
 from bopp.errors import BoppError, MissingExtra, NoResultError, SpaceError
-from bopp.parameter import MOST_MARKS, Parameter
+from bopp.option import MOST_MARKS
+from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.drawing import LINE, convergence, coordinates, importances, slices
 from bopp.view.importance import importance

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from bopp import Choice, Float, Int, Parameter
 from bopp.belief import Belief
 from bopp.data import Array, Data
 from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.outcome import Scale
-from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.space import Space
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())

@@ -10,8 +10,10 @@ from bopp.belief import Belief, Beliefs
 from bopp.data import Data
 from bopp.errors import BoppError
 from bopp.known import Known
+from bopp.number import Float, Int
 from bopp.optimizer import Optimizer, maximize, minimize, optimize
-from bopp.parameter import Choice, Float, Int, Parameter
+from bopp.option import Choice, Fixed
+from bopp.parameter import Parameter
 from bopp.problem import AtLeast, AtMost, Holds, Problem
 from bopp.result import Result
 from bopp.space import Params, Space
@@ -32,6 +34,7 @@ __all__ = [
     "BoppError",
     "Choice",
     "Data",
+    "Fixed",
     "Float",
     "Holds",
     "Int",

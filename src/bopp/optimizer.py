@@ -26,7 +26,8 @@ class Optimizer:
     """Suggests settings and learns from their values, in memory.
 
     Args:
-        space: a dict of name to Float, Int or Choice; or a `Problem`, which has directions of its own.
+        space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}; or a `Problem`, which has
+            directions of its own.
         direction: "minimize" or "maximize"; None is "minimize", or what a `Problem` says.
         seed: the same seed and the same values give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
@@ -45,7 +46,7 @@ class Optimizer:
         self.seed = checked_seed(seed)
         self.recipe = checked_recipe(recipe)
         self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
-        self._rows = [self.space.encode(trial.params) for trial in self._trials]
+        self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()
 
     @property
@@ -106,17 +107,23 @@ class Optimizer:
         return self._settle(self._add(params, "observed"), answer)
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
-        """Have `ask` hand out these params before any suggestion of its own."""
-        self._queue.append(self.space.check(params))
+        """Have `ask` hand out these params before any suggestion of its own; those left out are suggested."""
+        self._queue.append(self.space.check_part(params))
 
     def _ask(self) -> Trial:
+        part = self._queue[0] if self._queue else {}
+        params = part if self.space.is_whole(part) else self._suggested(part)
         if self._queue:
-            return self._add(self._queue.popleft(), "queued")
+            self._queue.popleft()
+        return self._add(params, "queued" if part else "suggested")
+
+    def _suggested(self, part: Params) -> Params:
+        """Params that have these already."""
         self.problem.check_searchable()
         X = np.array(self._rows).reshape(-1, self.space.dimension)
         history = self.problem.history(self._trials, X)
-        u = suggest(self.space, self.recipe, history, (self.seed, len(self._trials)))
-        return self._add(self.space.decode(u), "suggested")
+        space = self.space.holding(part) if part else self.space
+        return space.decode(suggest(space, self.recipe, history, (self.seed, len(self._trials))))
 
     def _add(self, params: Params, origin: Origin) -> Trial:
         trial = Trial(len(self._trials), params, origin=origin, asked_at=datetime.now(UTC))
@@ -181,7 +188,7 @@ def optimize(
         optimizer.enqueue(params)
 
     def ask() -> Trial | None:
-        asked = sum(trial.origin != "observed" for trial in optimizer.trials)
+        asked = sum(trial.counts and trial.origin != "observed" for trial in optimizer.trials)
         return optimizer.ask() if asked < budget else None
 
     with evaluator(objective, workers, trial_timeout) as evaluation, meter(budget, progress) as show:
@@ -213,7 +220,7 @@ def minimize(
     Args:
         objective: takes a dict of params and returns a number; an exception or NaN is a failed trial. It may
             return a dict with the number under "value"; anything else in it is kept with the trial.
-        space: a dict of name to Float, Int or Choice.
+        space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
         budget: how many evaluations, failed ones included.
         constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
         seed: with one worker, the same seed gives the same run.

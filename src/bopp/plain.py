@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, get_args
 
 from bopp.errors import BoppError, NoResultError, StudyError, reading
-from bopp.parameter import KINDS, Parameter, is_plain
+from bopp.kinds import KINDS
+from bopp.parameter import Parameter, is_plain
 from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
 from bopp.problem import AtLeast, AtMost, Direction, Holds, Problem
 from bopp.space import Params, Space
 from bopp.suggest import Recipe
-from bopp.trial import Origin, State, Trial
+from bopp.trial import Origin, State, Superseded, Trial
 
 LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
-TIMES = ("asked_at", "told_at")
+TIMES = ("asked_at", "told_at", "at")
 DICTS = ("values", "noise", "measurements")
 TRIAL = {field.name for field in fields(Trial)}
+LATER_SETTINGS = ("step", "when")  # written only if they are set: earlier versions had none
+TEXTS = ("error", "traceback", "worker", "notes", "reason")
 NEEDED = {"number", "params", "state", "values", "error"}
 
 
@@ -63,18 +66,35 @@ def write_params(space: Space, params: Params) -> dict[str, Any]:
 
 def read_params(space: Space, row: Mapping[str, Any]) -> Params:
     """The params that `write_params` wrote."""
+    return space.check(_read_values(space, row))
+
+
+def read_some_params(space: Space, row: Mapping[str, Any]) -> Params:
+    """Some of the params, as `write_params` wrote them."""
+    return space.check_part(_read_values(space, row))
+
+
+def _read_values(space: Space, row: Mapping[str, Any]) -> Params:
     known = space.parameters
-    return space.check(
-        {name: known[name].from_json(value) if name in known else value for name, value in row.items()}
-    )
+    return {name: known[name].from_json(value) if name in known else value for name, value in row.items()}
+
+
+def _read_any_params(space: Space, row: Mapping[str, Any]) -> Params:
+    """Params as they were written, which need not fit the space any more."""
+    known = space.parameters
+    found = {}
+    for name, value in row.items():
+        try:
+            found[name] = known[name].from_json(value)
+        except (KeyError, BoppError):
+            found[name] = value
+    return found
 
 
 def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
     """Every field of a trial."""
-    row = {field.name: getattr(trial, field.name) for field in fields(Trial)}
-    times = {name: row[name] and row[name].isoformat() for name in TIMES}
-    dicts = {name: {key: _write_number(value) for key, value in row[name].items()} for name in DICTS}
-    return {**row, **times, **dicts, "params": write_params(space, trial.params)}
+    past = [_write_answer(one) for one in trial.superseded]
+    return {**_write_answer(trial), "params": write_params(space, trial.params), "superseded": past}
 
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
@@ -82,21 +102,34 @@ def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
     if "value" in row and "values" not in row:
         values = {} if row["value"] is None else {problem.objective: row["value"]}
         row = {name: part for name, part in row.items() if name != "value"} | {"values": values}
-    texts = all(isinstance(row.get(name), str | None) for name in ("error", "worker", "notes"))
-    if not NEEDED <= row.keys() <= TRIAL or type(row["number"]) is not int or not texts:
+    if not NEEDED <= row.keys() <= TRIAL or type(row["number"]) is not int:
         raise BoppError(f"wanted trial {number}, got {dict(row)!r}")
+    params = read_params if row["state"] != "dropped" else _read_any_params
     read: dict[str, Any] = {
-        "params": read_params(problem.space, row["params"]),
-        "state": one_of(get_args(State), row["state"]),
+        "params": params(problem.space, row["params"]),
         "origin": one_of(get_args(Origin), row["origin"]),
+        "superseded": tuple(Superseded(**_read_answer(past)) for past in row.get("superseded") or ()),
     }
-    times = {name: _read_time(row.get(name)) for name in TIMES}
-    dicts = {name: {key: _read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
-    dicts["values"] = _ordered(problem, dicts["values"])
-    trial = Trial(**{**row, **read, **times, **dicts})
+    trial = Trial(**{**_read_answer(row), **read})
+    trial = replace(trial, values=_ordered(problem, dict(trial.values)))
     if trial.number != number or not problem.fits(trial):
         raise BoppError(f"wanted trial {number} with a value if it is done, got {dict(row)!r}")
     return trial
+
+
+def _write_answer(trial: Trial | Superseded) -> dict[str, Any]:
+    row = {field.name: getattr(trial, field.name) for field in fields(trial)}
+    times = {name: row[name] and row[name].isoformat() for name in TIMES if name in row}
+    dicts = {name: {key: _write_number(value) for key, value in row[name].items()} for name in DICTS}
+    return {**row, **times, **dicts}
+
+
+def _read_answer(row: Mapping[str, Any]) -> dict[str, Any]:
+    if not all(isinstance(row.get(name), str | None) for name in TEXTS):
+        raise BoppError(f"wanted texts as {', '.join(TEXTS)}, got {dict(row)!r}")
+    times = {name: _read_time(row[name]) for name in TIMES if name in row}
+    dicts = {name: {key: _read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
+    return {**row, **times, **dicts, "state": one_of(get_args(State), row["state"])}
 
 
 def write_recipe(recipe: Recipe) -> dict[str, Any]:
@@ -151,10 +184,25 @@ def one_of(words: tuple[Any, ...], word: Any) -> Any:
 
 def _write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
     settings = {field.name: getattr(parameter, field.name) for field in fields(parameter)}  # type: ignore[arg-type]
+    written = {setting: _write_setting(name, setting, value) for setting, value in settings.items()}
+    unset = [setting for setting in LATER_SETTINGS if settings.get(setting) is None]
     return {"kind": type(parameter).__name__} | {
-        setting: [_write_option(name, one) for one in value] if isinstance(value, tuple) else value
-        for setting, value in settings.items()
+        setting: value for setting, value in written.items() if setting not in unset
     }
+
+
+def _write_setting(name: str, setting: str, value: Any) -> Any:
+    if setting == "when":
+        return {other: [_write_option(name, one) for one in values] for other, values in value or ()}
+    if setting == "options":
+        return [_write_option(name, one) for one in value]
+    return _write_option(name, value)
+
+
+def _read_setting(setting: str, value: Any) -> Any:
+    if setting == "when":
+        return {other: [_read_option(one) for one in values] for other, values in value.items()}
+    return list(map(_read_option, value)) if type(value) is list else _read_option(value)
 
 
 def _read_parameter(row: Mapping[str, Any]) -> Parameter:
@@ -164,9 +212,7 @@ def _read_parameter(row: Mapping[str, Any]) -> Parameter:
     switches = [given[name] for name, field in wanted.items() if isinstance(field.default, bool)]
     if not all(type(one) is bool for one in switches):
         raise BoppError(f"wanted the declaration of a parameter, got {row!r}")
-    return kind(
-        **{name: list(map(_read_option, one)) if type(one) is list else one for name, one in given.items()}
-    )
+    return kind(**{name: _read_setting(name, one) for name, one in given.items()})
 
 
 def _write_option(name: str, option: Any) -> Any:

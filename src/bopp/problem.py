@@ -16,12 +16,11 @@ import numpy as np
 
 from bopp.data import Array, History
 from bopp.errors import NoResultError, RecipeError, TellError
-from bopp.parameter import Parameter
 from bopp.space import Params, Space
 from bopp.trial import Answer, State, Trial, measurement, number_of
 
 Direction = Literal["minimize", "maximize"]
-Declaration = Mapping[str, Parameter] | Space
+Declaration = Mapping[str, Any] | Space
 
 LARGEST = sys.float_info.max
 LARGEST_NOISE = 1e150  # a standard deviation whose square does not overflow
@@ -77,7 +76,7 @@ class Problem:
     """A space, what to minimise or maximise in it, and which constraints to meet.
 
     Args:
-        space: a dict of name to Float, Int or Choice.
+        space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
         objectives: a dict of name to "minimize" or "maximize"; the objective function returns a dict with
             these names, or just a number if there is only one.
         constraints: `AtMost` and `AtLeast` for values that the objective function returns as well, `Holds`
@@ -181,11 +180,14 @@ class Problem:
     def fits(self, trial: Trial) -> bool:
         """Whether a trial has the values that its state requires: all declared ones if done, else none."""
         if trial.state != "done":
-            return trial.state in get_args(State) and not trial.values and not trial.noise
+            nothing = (
+                not trial.values and not trial.noise and (trial.state == "failed" or trial.traceback is None)
+            )
+            return trial.state in get_args(State) and nothing
         numbers = [*trial.values.values(), *trial.noise.values()]
         finite = all(type(number) is float and math.isfinite(number) for number in numbers)
         named = list(trial.values) == self.names and trial.noise.keys() <= trial.values.keys()
-        return finite and named and all(sd >= 0.0 for sd in trial.noise.values())
+        return finite and named and trial.traceback is None and all(sd >= 0.0 for sd in trial.noise.values())
 
     def feasible(self, trial: Trial) -> bool:
         """Whether a finished trial meets every constraint."""
@@ -219,8 +221,15 @@ class Problem:
         except NoResultError:  # a condition that cannot be checked here
             return False
 
+    def point(self, trial: Trial) -> Array:
+        """The point of the cube of a trial that counts; the params of others need not fit the space."""
+        return self.space.encode(trial.params) if trial.counts else np.zeros(self.space.dimension)
+
     def history(self, trials: Sequence[Trial], X: Array) -> History:
-        """The trials as the engine sees them, with the rows of X as their points."""
+        """The trials that count as the engine sees them; X has a row for each trial given, its point."""
+        counts = [trial.counts for trial in trials]
+        if not all(counts):
+            X, trials = X[counts], [trial for trial in trials if trial.counts]
         done = [trial for trial in trials if trial.state == "done"]
         state = np.array([trial.state for trial in trials], dtype=np.str_)
         columns: list[tuple[str, Callable[[Array], Array]]] = [

@@ -29,7 +29,8 @@ from bopp.trial import Trial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMAT = 2  # 1 had a direction in place of objectives and constraints, and one value for each trial
+FORMAT = 3
+"""1 had a direction in place of objectives and constraints, and one value for each trial; 2 no traceback."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Result:
 
     def history(self) -> History:
         """The trials as the engine sees them: points of the cube, larger is better."""
-        rows = [self.space.encode(trial.params) for trial in self.trials]
+        rows = [self.problem.point(trial) for trial in self.trials]
         return self.problem.history(self.trials, np.array(rows).reshape(-1, self.space.dimension))
 
     def __repr__(self) -> str:
@@ -91,7 +92,7 @@ class Result:
         with reading(f"wanted the JSON text of a result, got {text[:60]!r}"):
             document = json.loads(text)
             version = document["format"]
-            if version not in (1, FORMAT):
+            if version not in range(1, FORMAT + 1):
                 raise BoppError(f"wanted a result of format {FORMAT} or before, got {version!r}")
             space = read_space(document["space"])
             if version == 1:

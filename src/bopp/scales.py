@@ -62,6 +62,20 @@ def check_range(low: float, high: float, log: bool) -> None:
         raise SpaceError(f"log wants low above 0, got low={low!r}")
 
 
+def check_step(low: float, high: float, step: float | None, log: bool) -> None:
+    if step is None:
+        return
+    if not 0 < step <= high - low:
+        raise SpaceError(f"step must be above 0 and at most high - low, got {step!r}")
+    if log:
+        raise SpaceError(f"wanted either log or a step, got both: step={step!r}")
+
+
+def whole_steps(width: float, step: float) -> int:
+    """How many times the step fits into the width, whatever rounding did to them."""
+    return math.floor(width / step * (1.0 + 1e-12))
+
+
 def log_ratio(value: float, low: float) -> float:
     """log(value / low), accurate even where the two are close or their quotient would overflow."""
     return math.log1p((value - low) / low) if value < 2 * low else math.log(value) - math.log(low)

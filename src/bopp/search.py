@@ -73,7 +73,8 @@ class Gradients:
         wide, local = ranked(values[:count]), count + ranked(values[count:])
         half = self.starts // 2
         starts = U[np.concatenate([wide[: self.starts - half], local[:half]])]
-        tops, top_values = ascend(score, starts, ~space.unordered, self.steps, race=not mixed)
+        free = ~space.unordered & space.free(starts)
+        tops, top_values = ascend(score, starts, free, self.steps, race=not mixed)
         if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
         order = ranked(np.concatenate([top_values, values]))
@@ -116,7 +117,7 @@ class Direct:
 def ascend(
     score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int, race: bool = False
 ) -> tuple[Array, Array]:
-    """Climb from all rows of U at once inside the cube, moving the `free` columns; returns points and values.
+    """Climb from all rows of U at once inside the cube, moving columns that are `free` (d,) or (m, d).
 
     Projected BFGS. Each start has its own inverse Hessian H and step length. A start whose step did not help
     tries a shorter one in the next round while the others go on; one that has arrived stops. In a race, one
@@ -124,7 +125,9 @@ def ascend(
     """
     tops, values, rows = U.copy(), np.empty(len(U)), np.arange(len(U))
     value, slope = score.gradient(U)
-    unit = np.maximum(np.abs(slope[:, free]).max(axis=1, initial=0.0), 1e-300)  # of score, for each start
+    free = np.broadcast_to(free, U.shape)
+    steepest = np.abs(np.where(free, slope, 0.0)).max(axis=1, initial=0.0)
+    unit = np.maximum(steepest, 1e-300)  # of score, for each start
     slope = slope / unit[:, None]
     H = np.broadcast_to(0.2 * np.eye(U.shape[1]), (*U.shape, U.shape[1])).copy()
     length: Array = np.ones(len(U))
@@ -144,7 +147,7 @@ def ascend(
                 return tops, values
             on, states = np.flatnonzero(going), (U, value, slope, unit, H, length, pull, way, target, s)
             U, value, slope, unit, H, length, pull, way, target, s = (x.take(on, axis=0) for x in states)
-            rows = rows[on]
+            rows, free = rows[on], free[on]
         new_value, new_slope = score.gradient(target)
         new_slope = new_slope / unit[:, None]
         better = new_value > value + 1e-4 * unit * np.einsum("mi,mi->m", pull, s)
@@ -190,7 +193,7 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
 
 def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
     """Climb the continuous columns and change single discrete parameters, in turn, until neither helps."""
-    U, value = ascend(score, U, ~space.discrete, steps)
+    U, value = ascend(score, U, ~space.discrete & space.free(U), steps)
     known: dict[bytes, tuple[Array, float]] = {}  # the best move from each point tried so far
     for _ in range(rounds):
         new = {u.tobytes(): u for u in U if u.tobytes() not in known}
@@ -201,7 +204,7 @@ def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 1
             break
         U[better], value[better] = best[better], best_value[better]
         if not space.discrete.all():
-            U, value = ascend(score, U, ~space.discrete, steps)
+            U, value = ascend(score, U, ~space.discrete & space.free(U), steps)
     return U, value
 
 

@@ -1,9 +1,11 @@
 """The search space: named parameters on one side, the unit cube on the other.
 
-    params   a dict, one value per name, in the user's units
+    params   a dict, one value for each name that applies, in the user's units
     u        a row of the cube: each parameter owns one column or a few, each in [0, 1]
 
-A point of the cube that some params encode to is *on the grid*; `snap` moves any point to the grid.
+A point of the cube that some params encode to is *on the grid*; `snap` moves any point to the grid. The
+columns of a parameter that does not apply at a point have the same middle values at every such point, so
+that it puts no distance between them.
 """
 
 from __future__ import annotations
@@ -16,31 +18,37 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bopp.conditions import Conditions, Mask
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.held import Held
+from bopp.kinds import parameter as declared
 from bopp.parameter import Parameter
 
 Params = dict[str, Any]
+
+COUNTABLE = 5000  # combinations of the values that conditions name, up to which params are counted exactly
 
 
 class Space:
     """Named parameters, and the mapping between them and the unit cube."""
 
-    def __init__(self, parameters: Mapping[str, Parameter] | Space):
+    def __init__(self, parameters: Mapping[str, Any] | Space):
         if isinstance(parameters, Space):
             parameters = parameters.parameters
         if not isinstance(parameters, Mapping):
-            raise SpaceError(f"wanted a dict of name to Float, Int or Choice, got {parameters!r}")
+            raise SpaceError(f"wanted a dict of name to Float, Int, Choice or Fixed, got {parameters!r}")
         if not parameters:
             raise SpaceError("wanted at least one parameter, got an empty space")
-        for name, parameter in parameters.items():
+        for name in parameters:
             if not isinstance(name, str):
                 raise SpaceError(f"wanted parameter names that are strings, got {name!r}")
-            if not isinstance(parameter, Parameter):
-                raise SpaceError(f"{name!r}: wanted a Float, Int or Choice, got {parameter!r}")
         self.parameters: dict[str, Parameter] = {
-            name: _named(name, parameter.checked) for name, parameter in parameters.items()
+            name: _named(name, lambda one=one: declared(one).checked()) for name, one in parameters.items()
         }
+        if self.dimension == 0:
+            raise SpaceError(f"wanted a parameter to search for, got only fixed ones: {list(parameters)}")
+        self._conditions = Conditions(self.parameters)
 
     def __repr__(self) -> str:
         return f"Space({self.parameters!r})"
@@ -56,9 +64,18 @@ class Space:
 
     @cached_property
     def size(self) -> float:
-        """How many different params there are; infinite with a Float."""
-        levels = [parameter.levels for parameter in self.parameters.values()]
-        return math.inf if math.inf in levels else math.prod(levels)
+        """How many different params there are; infinite with a Float that has no step."""
+        levels = {name: parameter.levels for name, parameter in self.parameters.items()}
+        if math.inf in levels.values():
+            return math.inf
+        deciding = self._conditions.deciding
+        if math.prod(levels[name] for name in deciding) > COUNTABLE:
+            return math.prod(levels.values())  # more than there are
+        others = [name for name in self._conditions.order if name not in deciding]
+        return sum(
+            math.prod(levels[name] for name in others if self._conditions.apply(name, params))
+            for params in self._conditions.combinations(deciding)
+        )
 
     @cached_property
     def columns(self) -> dict[str, slice]:
@@ -69,19 +86,65 @@ class Space:
             for (name, parameter), end in zip(self.parameters.items(), ends, strict=True)
         }
 
+    @property
+    def conditional(self) -> tuple[str, ...]:
+        """The parameters that do not always apply."""
+        return tuple(name for name, parameter in self.parameters.items() if parameter.conditions)
+
     def check(self, params: Mapping[str, Any]) -> Params:
         """The params in their parameters' own types; an error names what does not fit."""
         if not isinstance(params, Mapping):
             raise SpaceError(f"wanted a dict of params, got {params!r}")
-        missing = [name for name in self.parameters if name not in params]
         unknown = [name for name in params if name not in self.parameters]
+        checked: Params = {}
+        missing: list[str] = []
+        for name in self._conditions.order:
+            if not self._conditions.apply(name, checked):
+                if name in params and not missing:
+                    raise SpaceError(
+                        f"{name!r} applies only where {self._conditions.words(name)}, got {params!r}"
+                    )
+            elif name not in params:
+                missing.append(name)
+            else:
+                checked[name] = _named(name, self.parameters[name].check, params[name])
         if missing or unknown:
-            raise SpaceError(
-                f"wanted the params {list(self.parameters)}: missing {missing}, unknown {unknown}"
-            )
-        return {
-            name: _named(name, parameter.check, params[name]) for name, parameter in self.parameters.items()
-        }
+            wanted = [name for name in self.parameters if name in checked or name in missing]
+            raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {unknown}")
+        return self._in_order(checked)
+
+    def check_part(self, params: Mapping[str, Any]) -> Params:
+        """Some of the params in their own types, and whatever else these decide; the rest is left open."""
+        if not isinstance(params, Mapping):
+            raise SpaceError(f"wanted a dict of params, got {params!r}")
+        unknown = [name for name in params if name not in self.parameters]
+        if unknown or not params:
+            raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {unknown or 'none'}")
+        found = {name: _named(name, self.parameters[name].check, value) for name, value in params.items()}
+        for name in reversed(self._conditions.order):  # what applies only where another has a certain value
+            for condition in self._conditions.of(name) if name in found else ():
+                if condition.name in found and not condition.met(found, self.parameters):
+                    raise SpaceError(
+                        f"{name!r} applies only where {self._conditions.words(name)}, got {params!r}"
+                    )
+                if condition.name not in found and len(condition.values) == 1:
+                    found[condition.name] = condition.values[0]
+        return self._in_order(found)
+
+    def is_whole(self, params: Params) -> bool:
+        """Whether params that `check_part` returned have everything that applies."""
+        return all(
+            name in params or not self._conditions.apply(name, params) for name in self._conditions.order
+        )
+
+    def holding(self, params: Params) -> Space:
+        """A space with the same columns in which these params, which `check_part` returned, are settled."""
+        held = {name: Held.of(self.parameters[name], [value]) for name, value in params.items()}
+        for name in params:
+            for condition in self._conditions.of(name):
+                parent = self.parameters[condition.name]
+                held.setdefault(condition.name, Held.of(parent, condition.values))
+        return Space({name: held.get(name, parameter) for name, parameter in self.parameters.items()})
 
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The row of the cube (d,) for `params`."""
@@ -89,9 +152,11 @@ class Space:
 
     def decode(self, u: Array) -> Params:
         """The params at a row of the cube, or at the point of the grid nearest to it."""
-        return {
-            name: self.parameters[name].decode(u[columns].tolist()) for name, columns in self.columns.items()
-        }
+        params: Params = {}
+        for name in self._conditions.order:
+            if self._conditions.apply(name, params):
+                params[name] = self.parameters[name].decode(u[self.columns[name]].tolist())
+        return self._in_order(params)
 
     def point(self, u: Array) -> Array:
         """The row of the cube for the params at `u`, bit for bit as `encode` returns it."""
@@ -99,10 +164,25 @@ class Space:
 
     def snap(self, U: Array) -> Array:
         """The points of the grid nearest to the rows of U."""
-        if not self.discrete.any():
+        if not self.discrete.any() and not self._conditions.deciding:
             return U
         parts = [self.parameters[name].snap(U[:, columns]) for name, columns in self.columns.items()]
-        return np.hstack(parts)
+        snapped = np.hstack(parts)
+        if not self._conditions.deciding:
+            return snapped
+        return np.where(self.applies(snapped), snapped, self._middle)
+
+    def applies(self, U: Array) -> Mask:
+        """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
+        return self._conditions.mask(U, self.columns)
+
+    def free(self, U: Array) -> Mask:
+        """Which columns (m, d) can be moved, from a point of the grid, with the same parameters applying."""
+        deciding = [self.columns[name] for name in self._conditions.deciding]
+        free = self.applies(U) if deciding else np.ones(U.shape, dtype=np.bool_)
+        for columns in deciding:
+            free[:, columns] = False
+        return free
 
     @cached_property
     def real(self) -> npt.NDArray[np.bool_]:
@@ -125,25 +205,43 @@ class Space:
         For an Int, only values a power of two away are tried.
         """
         points, owners = [], []
+        there = self.applies(U)
         for name, columns in self.columns.items():
-            values, owner = self.parameters[name].around(U[:, columns])
+            rows = np.flatnonzero(there[:, columns].all(axis=1))
+            values, owner = self.parameters[name].around(U[rows, columns])
+            owner = rows[owner]
             points.append(U[owner])
             points[-1][:, columns] = values
             owners.append(owner)
         owner = np.concatenate(owners)
         order = np.argsort(owner, kind="stable")
-        return np.concatenate(points)[order], owner[order]
+        moved = np.concatenate(points)[order]
+        return (self.snap(moved) if self._conditions.deciding else moved), owner[order]
 
     @cached_property
     def grid(self) -> Array:
-        """Every point of a space without Floats."""
+        """Every point of a space without Floats, or with Floats in steps."""
+        if self._conditions.deciding:
+            return np.array(
+                [self._row(params) for params in self._conditions.combinations(self._conditions.order)]
+            )
         parts = [np.array([p.encode(value) for value in p.values()]) for p in self.parameters.values()]
         places = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
         return np.hstack([part[place] for part, place in zip(parts, places, strict=True)])
 
     def _row(self, params: Params) -> Array:
         """The row of the cube for params that are known to fit."""
-        return np.array([u for name, p in self.parameters.items() for u in p.encode(params[name])])
+        rows = self.parameters.items()
+        return np.array(
+            [u for name, p in rows for u in (p.encode(params[name]) if name in params else p.middle)]
+        )
+
+    @cached_property
+    def _middle(self) -> Array:
+        return np.array([u for parameter in self.parameters.values() for u in parameter.middle])
+
+    def _in_order(self, params: Params) -> Params:
+        return {name: params[name] for name in self.parameters if name in params}
 
     def _mark(self, wanted: Callable[[Parameter], bool]) -> npt.NDArray[np.bool_]:
         return np.repeat(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from bopp.errors import TellError
 from bopp.space import Params
 
-State = Literal["asked", "done", "failed"]
+State = Literal["asked", "done", "failed", "dropped"]
 Origin = Literal["suggested", "queued", "observed"]
 
 LONGEST_MEASUREMENT = 1000  # characters of what is no number
@@ -26,6 +26,7 @@ class Answer:
     noise: Mapping[str, float] = field(default_factory=dict)
     measurements: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    traceback: str | None = None
 
     def __str__(self) -> str:
         if self.error is not None:
@@ -34,12 +35,30 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Superseded:
+    """What a trial had been told before somebody took that back: since when it no longer counts, and why."""
+
+    state: State
+    at: datetime
+    reason: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    error: str | None = None
+    traceback: str | None = None
+    told_at: datetime | None = None
+    noise: Mapping[str, float] = field(default_factory=dict)
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Trial:
     """One evaluation: its params and, once told, its values or an error that says why there are none.
 
+    state         "asked" until it is told; "dropped" if somebody decided that it should not count
     values        every value that the problem declares, by name, objectives first
     noise         the standard deviations of these measurements, by name, if they are known
     measurements  whatever else the evaluation returned; suggestions ignore it
+    traceback     where an exception came from
+    superseded    what it had been told before, if that was retried, amended or dropped
     """
 
     number: int
@@ -54,11 +73,30 @@ class Trial:
     notes: str | None = None
     noise: Mapping[str, float] = field(default_factory=dict)
     measurements: Mapping[str, Any] = field(default_factory=dict)
+    traceback: str | None = None
+    superseded: tuple[Superseded, ...] = ()
 
     @property
     def value(self) -> float | None:
         """The value of the objective, or of the first of several; None while there is none."""
         return next(iter(self.values.values()), None)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is part of the search, and of its budget unless it was observed elsewhere."""
+        return self.state != "dropped"
+
+    def reopened(self, at: datetime, reason: str) -> Trial:
+        """A failed trial, to be evaluated again."""
+        return self._without_answer("asked", at, reason)
+
+    def amended(self, answer: Answer, at: datetime, reason: str) -> Trial:
+        """The trial with another answer in place of the one that it had."""
+        return self.reopened(at, reason).told(answer, at)
+
+    def dropped(self, at: datetime, reason: str) -> Trial:
+        """The trial as one that does not count."""
+        return self._without_answer("dropped", at, reason)
 
     def told(self, answer: Answer, at: datetime) -> Trial:
         """The trial with its answer; unchanged if it was told the same before."""
@@ -69,14 +107,26 @@ class Trial:
             noise=answer.noise,
             measurements=answer.measurements,
             error=NO_REASON if answer.error == "" else answer.error,
+            traceback=answer.traceback,
             told_at=at,
         )
         if self.state == "asked":
             return told
+        if self.state == "dropped":
+            raise TellError(f"trial {self.number} was dropped ({self.superseded[-1].reason}), got {answer}")
         if (self.state, self.values, self.noise) != (told.state, told.values, told.noise):
             was, now = (_in_short(trial) for trial in (self, told))
             raise TellError(f"trial {self.number} was told {was} already, got {now}")
         return self
+
+    def _without_answer(self, state: State, at: datetime, reason: str) -> Trial:
+        kept = {
+            field.name: getattr(self, field.name) for field in fields(Superseded) if hasattr(self, field.name)
+        }
+        blank = Trial(self.number, self.params, state)
+        answer = {name: getattr(blank, name) for name in kept}
+        past = Superseded(**kept, at=at, reason=reason)
+        return replace(self, **answer, superseded=(*self.superseded, past))
 
 
 def number_of(value: Any, name: str = "value") -> float:

@@ -45,7 +45,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 import bopp
 import bopp.bridges.optuna as bridge
 import documents
-from bopp import Recipe
+from bopp import Choice, Float, Int, Parameter, Recipe
 from bopp import outcome as outcomes
 from bopp.bridges.foreign import Translation
 from bopp.bridges.optuna import BoppSampler
@@ -53,7 +53,6 @@ from bopp.data import Data, History
 from bopp.errors import RecipeError, SpaceError, StudyError
 from bopp.initial import Sobol
 from bopp.known import Known
-from bopp.parameter import Choice, Float, Int, Parameter
 from bopp.problem import Direction
 from bopp.space import Space
 from bopp.suggest import suggest

@@ -23,7 +23,7 @@ from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.gp import VARIANCE_FLOOR, cholesky
 from bopp.known import Known
-from bopp.parameter import Float
+from bopp.number import Float
 from bopp.pseudo import Policy, generate
 from bopp.space import Space
 

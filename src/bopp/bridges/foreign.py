@@ -7,14 +7,16 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from bopp.errors import SpaceError
-from bopp.parameter import Choice, Float, Int, Parameter, is_plain
+from bopp.kinds import in_order
+from bopp.number import Float, Int
+from bopp.option import Choice
+from bopp.parameter import Parameter, is_plain
 from bopp.space import Params, Space
 
 OFF = Fraction(1, 10**6)  # in steps: a value further than this from a step is not on it
@@ -88,17 +90,11 @@ def options(values: Sequence[Any]) -> Foreign:
     """One of the values, ordered if they are sorted numbers; by index if some are not plain or repeat."""
     values = list(values)
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    ordered = _in_order(plain)
+    ordered = in_order(plain)
     if len({(type(value), value) for value in plain if is_plain(value)}) == len(plain):
         return Foreign(Choice(plain, ordered))
     places = Choice(range(len(values)), ordered)
     return Foreign(places, theirs=values.__getitem__, ours=lambda value: _place(values, value))
-
-
-def _in_order(values: Sequence[Any]) -> bool:
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return False
-    return all(a < b for a, b in pairwise(values)) or all(a > b for a, b in pairwise(values))
 
 
 def _place(values: Sequence[Any], value: Any) -> int:

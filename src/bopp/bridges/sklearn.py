@@ -15,8 +15,9 @@ import numpy as np
 
 from bopp.arguments import checked_count
 from bopp.bridges import extra
-from bopp.bridges.foreign import Foreign, Translation, options, real, whole
+from bopp.bridges.foreign import Foreign, Translation, options
 from bopp.errors import RecipeError, SpaceError
+from bopp.kinds import from_distribution
 from bopp.optimizer import Optimizer
 from bopp.parameter import Parameter
 from bopp.suggest import Recipe
@@ -169,15 +170,7 @@ def _foreign(name: str, values: Any) -> Foreign:
         values = values.tolist()
     if isinstance(values, list | tuple | range):
         return options(values)
-    kind = getattr(getattr(values, "dist", None), "name", None)
-    if kind not in ("uniform", "loguniform", "reciprocal", "randint"):
-        raise SpaceError(
-            f"{name!r}: wanted uniform, loguniform or randint of scipy.stats, a list, Float, Int or Choice, "
-            f"got {values!r}"
-        )
-    low, high = values.support()
-    if not low <= high:
-        raise SpaceError(f"{name!r}: wanted a distribution with values, got {kind} from {low} to {high}")
-    if kind == "randint":
-        return whole(int(low), int(high))
-    return real(float(low), float(high), log=kind != "uniform")
+    try:
+        return Foreign(from_distribution(values))
+    except SpaceError as error:
+        raise SpaceError(f"{name!r}: {error}") from None

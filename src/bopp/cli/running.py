@@ -100,7 +100,7 @@ def worker(
         elif python is not None:
             job = Job(python_objective(python, Path()), budget, workers or 1, timeout)
         else:
-            program = Command(command or "", shell)
+            program = Command(command or "", shell, optional=study.space.conditional)
             program.check(study.space.parameters)
             job = Job(program, budget, workers or 1, timeout)
         again = f"bopp worker {study.url} {study.name!r}, with the same options"

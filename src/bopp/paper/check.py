@@ -20,10 +20,10 @@ from bopp.errors import RecipeError
 from bopp.gp import GP, Posterior, cholesky
 from bopp.kernels import SquaredExponential
 from bopp.known import Known
+from bopp.number import Float
 from bopp.outcome import Scale
 from bopp.paper import theory
 from bopp.paper.statistics import interval
-from bopp.parameter import Float
 from bopp.pseudo import Neighbours, generate
 from bopp.space import Space
 from bopp.threads import one_thread

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 from bopp.data import Array
 from bopp.errors import MissingExtra, PaperError
+from bopp.number import Float
 from bopp.paper.datasets import table
 from bopp.paper.functions import (
     HARTMANN_BEST,
@@ -29,7 +30,6 @@ from bopp.paper.functions import (
 )
 from bopp.paper.networks import Rows, backpropagation, levenberg_marquardt
 from bopp.paper.runs import Metric
-from bopp.parameter import Float
 from bopp.space import Space
 
 Model = Callable[[Mapping[str, Any]], "Measured"]

@@ -76,14 +76,19 @@ class Asking:
         if over:
             old = known[over[0].number]
             return Plan(old.number, old.params, old.origin, replaces=over[0])
-        if sum(trial.origin != "observed" for trial in known) >= budget:
+        if sum(trial.counts and trial.origin != "observed" for trial in known) >= budget:
             return None
-        for ticket, params in queued:
-            return Plan(len(known), params, "queued", pops=ticket)
+        for ticket, part in queued:
+            whole = self._definition.problem.space.is_whole(part)
+            return Plan(len(known), part if whole else self._suggested(known, part), "queued", pops=ticket)
+        return Plan(len(known), self._suggested(known, {}), "suggested")
+
+    def _suggested(self, known: tuple[Trial, ...], part: Params) -> Params:
+        """Params that have these already."""
         self._definition.problem.check_searchable()
         space, key = self._definition.problem.space, (self._definition.seed, len(known))
-        u = suggest(space, self.recipe, self._ledger.history(known), key)
-        return Plan(len(known), space.decode(u), "suggested")
+        space = space.holding(part) if part else space
+        return space.decode(suggest(space, self.recipe, self._ledger.history(known), key))
 
     def _look(
         self, connection: sa.Connection

@@ -39,7 +39,8 @@ def open_study(
     Args:
         url: sqlite:///file.db, postgresql://user@host/database, or sqlite:// to keep it in memory.
         name: any text; a store holds many studies.
-        space: a dict of name to Float, Int or Choice, or a `Problem`; not needed for an existing study.
+        space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}, or a `Problem`; not
+            needed for an existing study.
         direction: "minimize" (for a new study) or "maximize"; a `Problem` has its own.
         seed: the same seed and the same values give the same suggestions; 0 for a new study.
         recipe: how to suggest; by default the study's own, or `Recipe.default()` for a new study.

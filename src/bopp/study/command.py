@@ -45,14 +45,18 @@ class Command:
 
     A value never splits into several arguments, whatever it holds. A shell gets it as a positional parameter,
     quoted so that it is not parsed again; quotes around it in the template would undo this, so are refused.
+
+    The `optional` parameters may not apply: then the word that has one is left out, and with it an option
+    right before it, as in --momentum {momentum}; a shell gets an empty text.
     """
 
     template: str
     shell: bool = False
     folder: Path | None = None
+    optional: tuple[str, ...] = ()
 
     def __call__(self, params: Params) -> float | dict[str, Any]:
-        self.check(params)
+        self.check([*params, *(name for name in self.optional if name not in params)])
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:
             raise CommandError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
@@ -89,10 +93,18 @@ class Command:
         texts = {ALL: json.dumps(params, default=str)} | {
             name: _text(value) for name, value in params.items()
         }
+        absent = {name for name in self.optional if name not in params}
         if self.shell:
+            texts |= dict.fromkeys(absent, "")
             places = {name: f'"${{{place}}}"' for place, name in enumerate(texts, start=1)}
             return ["/bin/sh", "-c", _replaced(self.template, places.__getitem__), "sh", *texts.values()]
-        return [_replaced(word, texts.__getitem__) for word in self._parts()]
+        words: list[str] = []
+        for word in self._parts():
+            if absent.isdisjoint(_mentioned(word)):
+                words.append(_replaced(word, texts.__getitem__))
+            elif word.startswith("{") and words and words[-1].startswith("-"):
+                words.pop()
+        return words
 
 
 def value_in(output: str) -> float | dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bopp.errors import ConfigError
+from bopp.errors import ConfigError, SpaceError
 from bopp.problem import Direction
 from bopp.space import Params, Space
 from bopp.study.command import Command
@@ -129,7 +129,7 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
     if table.command is None or table.python is not None:
         got = "neither" if table.command is None else "both"
         raise ConfigError(f"[objective]: wanted one of python and command, got {got}")
-    command = Command(table.command, table.shell, folder)
+    command = Command(table.command, table.shell, folder, space.conditional)
     try:
         command.check(space.parameters)
     except ConfigError as error:
@@ -140,7 +140,11 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
 def _space(table: Any) -> Space:
     if not isinstance(table, dict) or not table:
         raise ConfigError(f"[space]: wanted at least one parameter, got {shown(table) if table else 'none'}")
-    return Space({name: parameter(f"[space] {name}:", row) for name, row in table.items()})
+    parameters = {name: parameter(f"[space] {name}:", row) for name, row in table.items()}
+    try:
+        return Space(parameters)
+    except SpaceError as error:
+        raise ConfigError(f"[space] {error}") from None
 
 
 def _resolved(url: str, folder: Path) -> str:

@@ -34,7 +34,8 @@ from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.trial import Trial
 
-FORMAT = 2  # 1 had a direction instead of objectives and constraints, and one value per trial
+FORMAT = 3
+"""1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks."""
 
 
 def exported(study: Study) -> bytes:
@@ -88,7 +89,7 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
         raise StudyError("the export is cut off or was changed: its checksum does not fit")
     with reading(f"wanted an export of a study, got {content[:40]!r}...", StudyError):
         head, *rows = [json.loads(line) for line in body.splitlines()]
-        if head["bopp"] not in (1, FORMAT):
+        if head["bopp"] not in range(1, FORMAT + 1):
             raise StudyError(f"wanted an export of format {FORMAT}, got {head['bopp']!r}: use a newer bopp")
         if head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from bopp.data import Array, History
 from bopp.errors import StudyError, reading
-from bopp.plain import read_params, read_trial, write_params, write_trial
+from bopp.plain import read_some_params, read_trial, write_params, write_trial
 from bopp.problem import Problem
 from bopp.space import Params
 from bopp.study.leases import Lease
@@ -95,7 +95,7 @@ class Ledger:
             raise StudyError("a trial has no revision: the store is damaged")
         for trial in changed:
             at = slice(trial.number, trial.number + 1)  # replaces a known trial or appends a new one
-            self._trials[at], self._rows[at] = [trial], [self._space.encode(trial.params)]
+            self._trials[at], self._rows[at] = [trial], [self._problem.point(trial)]
         self._revision = max([self._revision, *revisions])
         return tuple(self._trials)
 
@@ -188,7 +188,7 @@ class Ledger:
 
     def _params(self, text: str) -> Params:
         with reading(f"queued params cannot be read: {text[:200]!r}", StudyError):
-            return read_params(self._space, json.loads(text))
+            return read_some_params(self._space, json.loads(text))
 
     def _written(self, trial: Trial) -> dict[str, Any]:
         row = write_trial(self._space, trial)
@@ -197,6 +197,8 @@ class Ledger:
         row["value"] = apart["values"].pop(first, None)
         more = {name: part for name, part in apart.items() if part}
         row["more"] = json.dumps(more, allow_nan=False) if more else None
+        past = row.pop("superseded")
+        row["superseded"] = json.dumps(past, allow_nan=False) if past else None
         return {**row, "params": json.dumps(row["params"], allow_nan=False)}
 
     def _read(self, row: sa.RowMapping) -> Trial:
@@ -206,8 +208,9 @@ class Ledger:
             apart = {"values": {}} if more is None else {"values": {}, **json.loads(more)}
             if value is not None:
                 apart["values"] = {next(iter(self._problem.objectives)): value, **apart["values"]}
-            params = json.loads(written["params"])
-            return read_trial(self._problem, {**written, **apart, "params": params}, written["number"])
+            apart["params"] = json.loads(written["params"])
+            apart["superseded"] = json.loads(written["superseded"] or "[]")
+            return read_trial(self._problem, {**written, **apart}, written["number"])
 
 
 @cache

@@ -67,6 +67,8 @@ trials = _table(
     lease_until=sa.Double,  # by the clock of the store
     revision=sa.BigInteger,  # of the study when the trial last changed
     more=Later(sa.Text, since=3),  # JSON, or NULL
+    traceback=Later(sa.Text, since=4),
+    superseded=Later(sa.Text, since=4),  # JSON, or NULL
 )
 
 queue = _table(
@@ -95,6 +97,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("CREATE INDEX bopp_trials_revision ON bopp_trials (study, revision)",),
     ("ALTER TABLE bopp_trials ADD COLUMN more TEXT", "ALTER TABLE bopp_studies ADD COLUMN problem TEXT"),
+    (
+        "ALTER TABLE bopp_trials ADD COLUMN traceback TEXT",
+        "ALTER TABLE bopp_trials ADD COLUMN superseded TEXT",
+    ),
 )
 """In SQL that SQLite and PostgreSQL both understand."""
 

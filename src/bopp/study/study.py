@@ -169,8 +169,8 @@ class Study:
         return self._store.write(partial(self._observe, self.space.check(params), answer, new_ticket()))
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
-        """Have `ask` hand out these params once, before any suggestion of its own."""
-        params, ticket = self.space.check(params), new_ticket()
+        """Have `ask` hand out these params once, before any suggestion; those left out are suggested."""
+        params, ticket = self.space.check_part(params), new_ticket()
         self._store.write(lambda connection: self._ledger.push(connection, ticket, params))
 
     def note(self, trial: Trial | int, text: str) -> Trial:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -17,7 +17,8 @@ import msgspec
 from msgspec import Meta
 
 from bopp.errors import ConfigError, SpaceError
-from bopp.parameter import KINDS, Parameter
+from bopp.kinds import KINDS
+from bopp.parameter import Parameter, When
 from bopp.problem import Direction
 from bopp.study.function import REFERENCE
 from bopp.suggest import Recipe
@@ -60,7 +61,19 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite nu
 Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number of seconds above 0")]
 Options = Annotated[list[Any], Meta(description="a list of options")]
 
-DESCRIBED: dict[Any, Any] = {float: Number, int: Whole, bool: Truth, Sequence: Options}
+Value = Annotated[Any, Meta(description="a text, a number, true or false")]
+Conditions = Annotated[dict[str, Any], Meta(description='a table such as { optimizer = ["sgd"] }')]
+
+DESCRIBED: dict[Any, Any] = {
+    float: Number,
+    float | None: Number | None,
+    int: Whole,
+    int | None: Whole | None,
+    bool: Truth,
+    Sequence: Options,
+    Hashable: Value,
+    When: Conditions | None,
+}
 """What a file may hold for a field of a parameter, by its annotation."""
 
 
@@ -112,7 +125,7 @@ def field_kinds(kind: Any) -> dict[str, Any]:
     """The fields of a dataclass, each with what a file may hold for it."""
     hints = get_type_hints(kind, include_extras=True)
     types = {field.name: hints[field.name] for field in fields(kind)}
-    return {name: DESCRIBED.get(get_origin(hint) or hint, hint) for name, hint in types.items()}
+    return {name: DESCRIBED.get(hint, DESCRIBED.get(get_origin(hint), hint)) for name, hint in types.items()}
 
 
 def _required(kind: Any) -> set[str]:
@@ -124,7 +137,11 @@ def _converted(where: str, kind: Any, value: Any) -> Any:
         found = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         raise ConfigError(f"{where}: wanted {wanted(kind)}, got {shown(value)}") from None
-    return tuple(_option(where, one) for one in found) if isinstance(found, list) else found
+    if kind is Value or isinstance(found, list):
+        return _option(where, found)
+    if isinstance(found, dict):
+        return {name: _option(where, one) for name, one in found.items()}
+    return found
 
 
 def _option(where: str, value: Any) -> Any:

@@ -28,6 +28,8 @@ rate = { type = "float", low = 1e-4, high = 0.1, log = true }   # log: factors m
 momentum = { type = "float", low = 0.0, high = 0.95 }
 warmup = { type = "int", low = 0, high = 50 }                   # both ends included
 method = { type = "choice", options = ["heavy ball", "nesterov"], ordered = false }   # true: by their order
+# A number may have a step = 0.5, and any parameter a when = { method = ["nesterov"] }: it is there only then.
+# { type = "fixed", value = 30 } is passed on and not searched for.
 """
 
 OBJECTIVE_TEMPLATE = """\

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bopp.data import Array
-from bopp.parameter import Float, Parameter
+from bopp.number import Float
+from bopp.parameter import Parameter
 from bopp.result import Result
 from bopp.trial import Trial
 from bopp.view.values import best_of, ends, finished, values_of

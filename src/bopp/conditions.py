@@ -1,0 +1,117 @@
+"""Conditions: which parameters of a space apply, given the values of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bopp.data import Array
+from bopp.errors import SpaceError
+from bopp.parameter import Parameter
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """Another parameter, the values that it must have, and the columns (k, width) of these."""
+
+    name: str
+    values: tuple[Any, ...]
+    columns: Array
+
+    def met(self, params: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> bool:
+        """Whether the other parameter applies and has one of the values."""
+        if self.name not in params:
+            return False
+        here = parameters[self.name].encode(params[self.name])
+        return any(here == row for row in self.columns.tolist())
+
+
+class Conditions:
+    """The conditions of all parameters, which may be nested.
+
+    order     the names, every one after those that its condition names
+    deciding  the names that some condition has
+    """
+
+    def __init__(self, parameters: Mapping[str, Parameter]):
+        self._parameters = parameters
+        self.order = _parents_first(parameters)
+        self._of = {
+            name: [self._condition(name, *one) for one in parameters[name].conditions] for name in self.order
+        }
+        named = {condition.name for conditions in self._of.values() for condition in conditions}
+        self.deciding = [name for name in self.order if name in named]
+
+    def of(self, name: str) -> list[Condition]:
+        """What has to be met for a parameter to apply."""
+        return self._of[name]
+
+    def apply(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Whether a parameter applies, given those params that come before it in `order`."""
+        return all(condition.met(params, self._parameters) for condition in self._of[name])
+
+    def words(self, name: str) -> str:
+        """When a parameter applies."""
+        conditions = self._parameters[name].conditions
+        return " and ".join(f"{other} is {' or '.join(map(repr, values))}" for other, values in conditions)
+
+    def mask(self, U: Array, columns: Mapping[str, slice]) -> Mask:
+        """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
+        there: dict[str, Mask] = {}
+        mask = np.ones(U.shape, dtype=np.bool_)
+        for name in self.order:
+            there[name] = np.ones(len(U), dtype=np.bool_)
+            for condition in self._of[name]:
+                theirs = U[:, None, columns[condition.name]]
+                met = (theirs == condition.columns[None]).all(axis=2).any(axis=1)
+                there[name] &= met & there[condition.name]
+            mask[:, columns[name]] = there[name][:, None]
+        return mask
+
+    def combinations(self, names: list[str]) -> list[dict[str, Any]]:
+        """Every combination of the values of these parameters, which are as in `order`."""
+        found: list[dict[str, Any]] = [{}]
+        for name in names:
+            values = [{name: value} for value in self._parameters[name].values()]
+            found = [
+                {**params, **more}
+                for params in found
+                for more in (values if self.apply(name, params) else [{}])
+            ]
+        return found
+
+    def _condition(self, name: str, other: str, values: tuple[Any, ...]) -> Condition:
+        parent = self._parameters[other]
+        if not parent.gridded:
+            raise SpaceError(f"{name!r}: when wants a Choice, an Int or a Fixed, got {other!r}, {parent!r}")
+        checked = []
+        for value in values:
+            try:
+                checked.append(parent.check(value))
+            except SpaceError as error:
+                if parent.width:  # a Fixed has just one value, whichever others it might have had
+                    raise SpaceError(f"{name!r}: when {other!r}: {error}") from None
+        rows = [parent.encode(value) for value in checked]
+        return Condition(other, tuple(checked), np.array(rows).reshape(len(rows), parent.width))
+
+
+def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:
+    """The names in an order in which every parameter comes after those that its condition names."""
+    waiting = {name: [other for other, _ in one.conditions] for name, one in parameters.items()}
+    for name, needed in waiting.items():
+        if unknown := [other for other in needed if other not in parameters]:
+            raise SpaceError(f"{name!r}: when names {unknown[0]!r}, which is not in the space")
+    order: list[str] = []
+    while waiting:
+        ready = [name for name, needed in waiting.items() if all(other in order for other in needed)]
+        if not ready:
+            raise SpaceError(f"wanted conditions that do not go round in a circle, got {list(waiting)}")
+        order += ready
+        waiting = {name: needed for name, needed in waiting.items() if name not in ready}
+    return order

@@ -1,0 +1,71 @@
+"""Held: a parameter that is held to some of its values, while others are searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.parameter import Parameter, Rows, When
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Parameter):
+    """A parameter that is held to some of its values; its columns stay as they are."""
+
+    parameter: Parameter
+    allowed: tuple[Any, ...]
+    columns: Array
+
+    @staticmethod
+    def of(parameter: Parameter, values: Iterable[Any]) -> Held:
+        allowed = tuple(values)
+        rows = [parameter.encode(value) for value in allowed]
+        return Held(parameter, allowed, np.array(rows).reshape(len(rows), parameter.width))
+
+    @property
+    def when(self) -> When:  # type: ignore[override]
+        return self.parameter.when
+
+    def __post_init__(self) -> None: ...
+
+    @property
+    def width(self) -> int:
+        return self.parameter.width
+
+    @property
+    def levels(self) -> int:
+        return len(self.allowed)
+
+    @property
+    def unordered(self) -> bool:
+        return True
+
+    def checked(self) -> Held:
+        return self
+
+    def check(self, value: Any) -> Any:
+        return self.parameter.check(value)
+
+    def encode(self, value: Any) -> list[float]:
+        return self.parameter.encode(value)
+
+    def decode(self, u: Sequence[float]) -> Any:
+        return self.allowed[int(self._nearest(np.array([u]))[0])]
+
+    def snap(self, U: Array) -> Array:
+        return self.columns[self._nearest(U)]
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        row, other = np.nonzero(np.arange(self.levels) != self._nearest(U)[:, None])
+        return self.columns[other], row
+
+    def values(self) -> Iterable[Any]:
+        return self.allowed
+
+    def _nearest(self, U: Array) -> Rows:
+        distance = ((U[:, None, :] - self.columns[None]) ** 2).sum(axis=2)
+        return np.asarray(np.argmin(distance, axis=1))

@@ -1,0 +1,262 @@
+"""Numbers: Float and Int, on a scale that is linear or logarithmic, continuous or in steps.
+
+NumPy's logarithms and powers of an array can differ in the last bit with the processor and the position in
+the array; its sums, products and quotients cannot. So the columns of values on a grid are computed with the
+latter, or one at a time with `math`, and `snap` agrees bit for bit with `decode` followed by `encode`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import SpaceError
+from bopp.parameter import Parameter, Rows, When
+from bopp.scales import (
+    check_range,
+    check_step,
+    even,
+    from_unit,
+    log_ratio,
+    real,
+    round_numbers,
+    to_unit,
+    whole,
+    whole_steps,
+)
+
+EXACT_LEVELS = 2**50  # one column can always tell this many evenly spaced integers apart
+EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
+TABULATED = 4096  # a logarithmic Int with up to this many values is encoded in advance
+DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
+
+
+@dataclass(frozen=True, repr=False)
+class Float(Parameter):
+    """A real number between `low` and `high`; `log=True` if ratios matter, not differences.
+
+    With a `step`, suggestions are `low` plus a whole number of steps; other numbers can still be observed.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+    when: When = None
+
+    def checked(self) -> Float:
+        low, high = real("low", self.low), real("high", self.high)
+        check_range(low, high, self.log)
+        step = None if self.step is None else real("step", self.step)
+        check_step(low, high, step, self.log)
+        if step is not None and high / step - low / step > EXACT_LEVELS:
+            raise SpaceError(f"wanted a step that a float can resolve, got {step!r}")
+        return Float(low, high, bool(self.log), step, self.when)
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def levels(self) -> float:
+        return self._steps.levels if self._steps else math.inf
+
+    @property
+    def gridded(self) -> bool:
+        return self._steps is not None
+
+    def check(self, value: Any) -> float:
+        number = real("value", value)
+        if not self.low <= number <= self.high:
+            raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {value!r}")
+        return number
+
+    def encode(self, value: Any) -> list[float]:
+        if self._steps is None or self.step is None:
+            return [to_unit(value, self.low, self.high, self.log)]
+        place = round((value - self.low) / self.step)
+        if 0 <= place < self._steps.levels and self._at(place) == value:
+            return self._steps.encode(place)
+        return [to_unit(value, self.low, self._at(self._steps.high), log=False)]
+
+    def decode(self, u: Sequence[float]) -> float:
+        if self._steps:
+            return self._at(self._steps.decode(u))
+        return from_unit(u[0], self.low, self.high, self.log)
+
+    def snap(self, U: Array) -> Array:
+        return self._steps.snap(U) if self._steps else U
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        return self._steps.around(U) if self._steps else (U[:0], np.empty(0, dtype=np.intp))
+
+    def values(self) -> Iterable[float]:
+        if self._steps is None:
+            raise SpaceError("a Float without a step has no end of values")
+        return map(self._at, self._steps.values())
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.log
+
+    def marks(self) -> list[float]:
+        inner = (number for number in round_numbers(self.low, self.high, self.log))
+        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+
+    @cached_property
+    def _steps(self) -> Int | None:
+        """The number of steps from `low`; None without a step."""
+        if self.step is None:
+            return None
+        return Int(0, whole_steps(self.high - self.low, self.step))
+
+    def _at(self, place: int) -> float:
+        """The number that is so many steps from `low`, as people write it: 0.3, not 0.30000000000000004."""
+        return min(float(Decimal(repr(self.low)) + place * Decimal(repr(self.step))), self.high)
+
+
+@dataclass(frozen=True, repr=False)
+class Int(Parameter):
+    """A whole number from `low` to `high`, both included; `log=True` if ratios matter, not differences.
+
+    With a `step`, suggestions are `low` plus a whole number of steps; other integers can still be observed.
+
+    A range with more integers than a float can tell apart takes extra columns, each of which holds the
+    remainder that the one before could not.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+    step: int | None = None
+    when: When = None
+
+    def checked(self) -> Int:
+        low, high = whole("low", self.low), whole("high", self.high)
+        check_range(low, high, self.log)
+        if high > 10**300 or low < -(10**300):
+            raise SpaceError(f"wanted integers below 1e300, got low={low}, high={high}")
+        step = None if self.step is None else whole("step", self.step)
+        check_step(low, high, step if step != 1 else None, self.log)
+        return Int(low, high, bool(self.log), step if step != 1 else None, self.when)
+
+    @property
+    def width(self) -> int:
+        return 1 + (self._rest.width if self._rest else 0)
+
+    @property
+    def levels(self) -> int:
+        return self._last + 1
+
+    @property
+    def gridded(self) -> bool:
+        return self._rest is None
+
+    def check(self, value: Any) -> int:
+        number = whole("value", value)
+        if not self.low <= number <= self.high:
+            raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {value!r}")
+        return number
+
+    def encode(self, value: Any) -> list[float]:
+        u = self._place(value)
+        return [u, *self._rest.encode(value - self._nearest(u))] if self._rest else [u]
+
+    def decode(self, u: Sequence[float]) -> int:
+        number = self._nearest(u[0]) + (self._rest.decode(u[1:]) if self._rest else 0)
+        return min(max(number, self.low), self.high)
+
+    def snap(self, U: Array) -> Array:
+        if self._rest:
+            return U  # finer than a float can resolve: as good as continuous
+        if not self.log:
+            return even(U, self._last)
+        return self._columns(self._above(U[:, 0]))
+
+    def around(self, U: Array) -> tuple[Array, Rows]:
+        if self._rest:
+            return U[:0], np.empty(0, dtype=np.intp)
+        steps = 2.0 ** np.arange(self.levels.bit_length())
+        above = self._above(U[:, 0])[:, None] + np.column_stack([-steps, steps]).ravel()
+        row, step = np.nonzero((above >= 0) & (above < self.levels))
+        return self._columns(above[row, step]), row
+
+    def values(self) -> Iterable[int]:
+        return range(self.low, self.high + 1, self._step)
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.log
+
+    def marks(self) -> list[int]:
+        inner = dict.fromkeys(map(round, round_numbers(float(self.low), float(self.high), self.log)))
+        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+
+    @property
+    def _step(self) -> int:
+        return self.step or 1
+
+    @cached_property
+    def _last(self) -> int:
+        """How many steps there are from `low` to the largest value."""
+        return (self.high - self.low) // self._step
+
+    def _place(self, number: int) -> float:
+        return to_unit(number, self.low, self.low + self._last * self._step, self.log)
+
+    def _nearest(self, u: float) -> int:
+        if self.log and self.high < 2 * self.low:
+            number = self.low + round(self.low * math.expm1(u * log_ratio(self.high, self.low)))
+        elif self.log:
+            number = round(from_unit(u, self.low, self.high, log=True))
+        elif self.gridded:
+            number = self.low + self._step * math.floor(u * self._last + 0.5)  # as `even` does
+        else:
+            mantissa, scale = u.as_integer_ratio()
+            steps = (2 * mantissa * self._last + scale) // (2 * scale)  # exact rounding
+            number = self.low + self._step * steps
+        return min(max(number, self.low), self.high)
+
+    def _above(self, u: Array) -> Array:
+        """How many steps `_nearest(u)` is above `low`, for a whole array u at once."""
+        if not self.log:
+            return np.floor(u * self._last + 0.5)
+        if self.high < 2 * self.low:
+            size = above = float(self.low) * np.expm1(u * log_ratio(self.high, self.low))
+        else:
+            size = np.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
+            above = size - self.low
+        whole = np.rint(above)
+        for i in np.flatnonzero(np.abs(above - whole) > 0.5 - DOUBT * size):
+            whole[i] = self._nearest(float(u[i])) - self.low
+        return np.clip(whole, 0, self.high - self.low)
+
+    def _columns(self, above: Array) -> Array:
+        """The columns (m, 1) of the integers that are so many steps above `low`."""
+        if not self.log:
+            return (above / self._last)[:, None]
+        if self.levels <= TABULATED:
+            return self._table[above.astype(np.intp), None]
+        return np.array([self._place(self.low + int(k)) for k in above.tolist()]).reshape(-1, 1)
+
+    @cached_property
+    def _table(self) -> Array:
+        return np.array([self._place(number) for number in self.values()])
+
+    @cached_property
+    def _rest(self) -> Int | None:
+        """The range of `value - _nearest(_place(value))`, or None if that is always zero."""
+        reach = self._step * (self._last // (EXACT_LOG_LEVELS if self.log else EXACT_LEVELS))
+        return Int(-reach, reach, step=self.step) if reach else None
+
+
+def _is_inside(parameter: Float | Int, number: float) -> bool:
+    """Whether a mark lies between both ends and well clear of them."""
+    return parameter.low < number < parameter.high and 0.06 < parameter.place(number) < 0.94

@@ -1,0 +1,58 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bopp import Choice, Fixed, Float, Int, Parameter, Space
+from bopp.errors import SpaceError
+from bopp.kinds import parameter
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted"),
+    [
+        ((0.0, 1.0), Float(0.0, 1.0)),
+        ((0, 1.5), Float(0, 1.5)),
+        ((1, 8), Int(1, 8)),
+        ((np.int64(1), np.int64(8)), Int(1, 8)),
+        ((1e-4, 1.0, "log"), Float(1e-4, 1.0, log=True)),
+        ((1, 1024, "log-uniform"), Int(1, 1024, log=True)),
+        (["sgd", "adam"], Choice(["sgd", "adam"])),
+        ([8, 16, 32], Choice([8, 16, 32], ordered=True)),
+        ([32, 8, 16], Choice([32, 8, 16])),
+        ([True, False], Choice([True, False])),
+        (range(3), Choice([0, 1, 2], ordered=True)),
+        (np.array([0.1, 0.2]), Choice([0.1, 0.2], ordered=True)),
+        (stats.uniform(2, 3), Float(2.0, 5.0)),
+        (stats.loguniform(1e-3, 1e3), Float(1e-3, 1e3, log=True)),
+        (stats.randint(1, 10), Int(1, 9)),
+        (3, Fixed(3)),
+        ("adam", Fixed("adam")),
+        (None, Fixed(None)),
+        (np.float64(0.5), Fixed(0.5)),
+        (Int(1, 3), Int(1, 3)),
+    ],
+)
+def test_what_people_write_becomes_a_parameter(declared: Any, wanted: Parameter) -> None:
+    assert Space({"p": declared, "x": (0.0, 1.0)}).parameters["p"] == wanted.checked()
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ((1, 2, 3), ["(low, high)", "(1, 2, 3)", "options go in a list"]),
+        (("sgd", "adam"), ["options go in a list", "'sgd'"]),
+        ((True, False), ["(low, high)", "(True, False)"]),
+        ((3, 1), ["low must be below high"]),
+        ((0, 1, "log"), ["log wants low above 0"]),
+        (stats.norm(0, 1), ["uniform, loguniform or randint", "got"]),
+        ({"low": 0, "high": 1}, ["Float, Int, Choice or Fixed", "'low'"]),
+        ({1, 2}, ["a list of options", "{1, 2}"]),
+        ([], ["at least one option"]),
+    ],
+)
+def test_what_cannot_be_a_parameter_is_named(declared: Any, words: list[str]) -> None:
+    with pytest.raises(SpaceError) as caught:
+        parameter(declared).checked()
+    assert all(word in str(caught.value) for word in words), caught.value

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bopp import Float, Int, Optimizer, Space, minimize
+from bopp.errors import SpaceError
+
+
+def test_a_float_in_steps_has_the_numbers_that_people_write() -> None:
+    assert list(Float(0.1, 0.7, step=0.1).checked().values()) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert list(Float(0, 1, step=0.3).checked().values()) == [0.0, 0.3, 0.6, 0.9]
+    assert list(Int(2, 9, step=3).checked().values()) == [2, 5, 8]
+    assert Float(20, 80, step=0.5).checked().levels == 121
+
+
+def test_suggestions_are_rounded_to_the_step() -> None:
+    space = {"degrees": Float(20, 80, step=0.5), "size": Int(32, 512, step=32), "x": Float(0, 1)}
+    result = minimize(lambda p: (p["degrees"] - 48.7) ** 2 + p["size"] + p["x"], space, 25, progress=False)
+    assert all((2 * trial.params["degrees"]).is_integer() for trial in result.trials)
+    assert all(trial.params["size"] % 32 == 0 for trial in result.trials)
+    assert result.best.params["size"] == 32
+
+
+def test_a_small_space_in_steps_is_tried_whole() -> None:
+    optimizer = Optimizer({"x": Float(0, 1, step=0.25), "n": Int(0, 4, step=2)})
+    for _ in range(15):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["x"] + trial.params["n"])
+    assert len({tuple(trial.params.values()) for trial in optimizer.trials}) == 15
+
+
+def test_numbers_between_the_steps_can_be_observed() -> None:
+    optimizer = Optimizer({"degrees": Float(20, 80, step=0.5), "n": Int(0, 10, step=5)})
+    optimizer.observe({"degrees": 48.69, "n": 3}, 1.0)
+    assert optimizer.trials[0].params == {"degrees": 48.69, "n": 3}
+    assert optimizer.ask().state == "asked"
+
+
+@given(
+    low=st.integers(-50, 50),
+    steps=st.integers(1, 300),
+    size=st.sampled_from([0.1, 0.25, 0.5, 1.0, 3.0, 1e-6, 1e6]),
+    spare=st.floats(0, 0.9),
+    u=st.floats(0, 1),
+)
+def test_every_step_is_reached_and_comes_back(
+    low: int, steps: int, size: float, spare: float, u: float
+) -> None:
+    stepped = Float(low, low + size * (steps + spare), step=size).checked()
+    values = list(stepped.values())
+    assert len(values) == stepped.levels == steps + 1
+    assert all(stepped.decode(stepped.encode(value)) == value for value in values)
+    snapped = stepped.snap(np.array([[u]]))
+    assert stepped.encode(stepped.decode([u])) == snapped[0].tolist()
+
+
+@given(
+    low=st.integers(-(10**20), 10**20),
+    last=st.integers(1, 10**20),
+    step=st.integers(2, 1000),
+    at=st.integers(0),
+)
+def test_integers_of_any_size_come_back(low: int, last: int, step: int, at: int) -> None:
+    stepped = Int(low, low + last * step, step=step).checked()
+    value = low + step * (at % (last + 1))
+    assert stepped.decode(stepped.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        (Float(0, 1, step=0), "step must be above 0 and at most high - low, got 0.0"),
+        (Float(0, 1, step=2), "step must be above 0 and at most high - low, got 2.0"),
+        (Float(1, 2, log=True, step=0.1), "either log or a step"),
+        (Float(0, 1, step=1e-20), "a step that a float can resolve"),
+        (Float(0, 1, step="a"), "step: wanted a finite number, got 'a'"),  # type: ignore[arg-type]
+        (Int(0, 9, step=-1), "step must be above 0"),
+        (Int(0, 9, step=2.5), "step: wanted a whole number, got 2.5"),  # type: ignore[arg-type]
+        (Int(1, 9, log=True, step=2), "either log or a step"),
+    ],
+)
+def test_a_wrong_step_is_named(parameter: Float | Int, words: str) -> None:
+    with pytest.raises(SpaceError, match="'p'.*" + words):
+        Space({"p": parameter})
+
+
+def test_a_step_of_one_is_no_step() -> None:
+    assert Space({"n": Int(1, 9, step=1)}) == Space({"n": Int(1, 9)})
