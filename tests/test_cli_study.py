@@ -31,6 +31,7 @@ PYTHON = shlex.quote(sys.executable)
 COMMANDS = [
     *("init", "run", "worker", "status", "best", "trials", "plot", "export", "import"),
     *("ask", "tell", "observe", "enqueue"),
+    *("retry", "amend", "drop", "migrate", "delete"),
 ]
 HOSTILE = "\x1b[2J\x1b]0;x\x07 [red]x[/red] [/b]\r\nsecond line"
 
@@ -892,7 +893,7 @@ def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: P
         "segfaults": f"the process ended with exit code {-signal.SIGSEGV} and no value",
         "hangs": "no value within 0.3 seconds",
         "nan": "the value was nan",
-        "none": "the value was nan",
+        "none": "the objective returned None",
         "text": "objective: wanted a number as value, got '0.5'",
         "infinite": "the value was -inf",
         "huge": "the value was inf",

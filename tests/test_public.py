@@ -35,6 +35,7 @@ PUBLIC = [
     "Study",
     "Trial",
     "acquisition",
+    "delete_study",
     "errors",
     "fit",
     "initial",

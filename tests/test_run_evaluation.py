@@ -1,5 +1,6 @@
 import asyncio
 import math
+import re
 import sys
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from bopp import Trial
-from bopp.run.evaluation import InThisProcess, evaluate
+from bopp.run.evaluation import Failure, InThisProcess, evaluate
 
 
 def square(params: dict[str, Any]) -> float:
@@ -54,16 +55,49 @@ def test_evaluate_gives_the_number() -> None:
 
 
 def test_evaluate_says_what_went_wrong() -> None:
-    assert evaluate(moody, {"x": "raise"}) == (None, "RuntimeError: out of order")
+    value, failure = evaluate(moody, {"x": "raise"})
+    assert value is None
+    assert failure is not None
+    assert failure.error == "RuntimeError: out of order"
 
 
-@pytest.mark.parametrize(
-    ("mood", "passed_on"), [("none", None), ("nan", "nan"), ("huge", "inf"), ("text", "3.5")]
-)
+def test_a_traceback_begins_in_the_objective() -> None:
+    _, failure = evaluate(moody, {"x": "raise"})
+    assert failure is not None
+    first, place, *_, last = (failure.traceback or "").splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert re.fullmatch(rf'  File "{re.escape(__file__)}", line \d+, in moody', place)
+    assert last == "RuntimeError: out of order"
+
+
+def deep(count: int) -> float:
+    return deep(count - 1) if count else 1 / 0
+
+
+def test_a_long_traceback_keeps_its_end() -> None:
+    def caused(params: dict[str, Any]) -> float:
+        try:
+            return deep(400)
+        except ZeroDivisionError as error:
+            raise ValueError("because " + "x" * 9000) from error
+
+    _, failure = evaluate(caused, {})
+    assert failure is not None
+    assert failure.traceback is not None
+    assert failure.traceback.startswith("...")
+    assert failure.traceback.endswith("x\n")
+    assert len(failure.traceback) < 9000
+
+
+def test_none_is_said_to_be_none() -> None:
+    assert evaluate(moody, {"x": "none"}) == (None, Failure("the objective returned None"))
+
+
+@pytest.mark.parametrize(("mood", "passed_on"), [("nan", "nan"), ("huge", "inf"), ("text", "3.5")])
 def test_evaluate_passes_on_what_is_no_finite_number(mood: str, passed_on: Any) -> None:
     """Whether that is a value is for the problem to say."""
     value, error = evaluate(moody, {"x": mood})
-    assert (None if value is None else str(value)) == passed_on
+    assert str(value) == passed_on
     assert error is None
 
 
@@ -97,9 +131,10 @@ def test_ctrl_c_in_the_objective_is_not_swallowed() -> None:
     ("mood", "word"), [("mute", "Mute"), ("cancel", "CancelledError"), ("exit", "SystemExit")]
 )
 def test_odd_exceptions_are_failures_too(mood: str, word: str) -> None:
-    value, error = evaluate(moody, {"x": mood})
+    value, failure = evaluate(moody, {"x": mood})
     assert value is None
-    assert word in (error or "")
+    assert failure is not None
+    assert word in failure.error
 
 
 class Odd:

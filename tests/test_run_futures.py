@@ -32,7 +32,7 @@ def ended(evaluation: Futures) -> dict[int, tuple[Any, str | None]]:
     deadline = time.monotonic() + 30.0
     while evaluation.running and time.monotonic() < deadline:
         for done, value, error in evaluation.wait(deadline):
-            rows[done.number] = (value, error)
+            rows[done.number] = (value, None if error is None else error.error)
     return rows
 
 

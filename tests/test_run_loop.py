@@ -7,10 +7,11 @@ import pytest
 
 from bopp import Float, Optimizer, Problem, Result, Trial
 from bopp.errors import LateTell, RecipeError
-from bopp.run.evaluation import Ended
+from bopp.run.evaluation import Ended, Failure
+from bopp.run.failures import Failures
 from bopp.run.loop import Limits, run_trials
 
-FREE = Limits.from_now(None, None, None)
+FREE = Limits.from_now(None, None, None, "continue")
 
 
 class Notes:
@@ -61,7 +62,7 @@ class Played:
 
     def _ended(self, trial: Trial) -> Ended:
         outcome = self._outcomes[trial.number % len(self._outcomes)]
-        return (trial, None, outcome) if isinstance(outcome, str) else (trial, outcome, None)
+        return (trial, None, Failure(outcome)) if isinstance(outcome, str) else (trial, outcome, None)
 
     def __enter__(self) -> Self:
         return self
@@ -81,10 +82,10 @@ class Forgetful(Optimizer):
             raise LateTell(f"trial {trial.number} was told before")
         return super().tell(trial, value, noise)
 
-    def fail(self, trial: Trial, error: str) -> Trial:
+    def fail(self, trial: Trial, error: str, traceback: str | None = None) -> Trial:
         if trial.number == self._lost:
             raise LateTell(f"trial {trial.number} failed late")
-        return super().fail(trial, error)
+        return super().fail(trial, error, traceback)
 
 
 def up_to(opt: Optimizer, budget: int) -> Callable[[], Trial | None]:
@@ -188,7 +189,7 @@ def test_what_a_callback_returns_ends_the_run() -> None:
 
 
 def test_no_evaluation_starts_after_the_deadline() -> None:
-    past = Limits(None, time.monotonic() - 1.0, None)
+    past = Limits(None, time.monotonic() - 1.0, None, Failures())
     ended, opt, show = driven(Played(1.0), 3, ends=past)
     assert (ended, opt.trials, show.said) == (True, (), [])
 

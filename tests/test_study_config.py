@@ -92,6 +92,7 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         timeout=None,
         target=None,
         lease=60.0,
+        failures="stop",
         space=Space({"lr": Float(1e-6, 1.0, log=True)}),
         source="objective:loss",
     )
@@ -139,6 +140,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         timeout=600.0,
         target=-1.0,
         lease=0.5,
+        failures="stop",
         space=Space(
             {
                 "a": Float(0.0, 1.0),

@@ -50,7 +50,7 @@ space = {"x": bopp.Float(0, 1)}
 bopp.minimize(lambda params: 0.0, space, worker=2)
 bopp.maximize(lambda params: 0.0, space, worker=2)
 bopp.optimize(lambda params: 0.0, bopp.Problem(space), worker=2)
-bopp.minimize(lambda params: 0.0, {"x": 3})
+bopp.minimize(lambda params: 0.0, [("x", 3)])
 bopp.minimize(lambda params: 0.0, space, budget="9")
 bopp.maximize(lambda params: 0.0, space, budget="9")
 bopp.Problem(space, {"value": "up"})

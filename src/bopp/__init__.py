@@ -22,7 +22,7 @@ from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from bopp.paper import theory
-    from bopp.study import Study, open_study
+    from bopp.study import Study, delete_study, open_study
 
 __version__ = "0.1.0"
 
@@ -49,6 +49,7 @@ __all__ = [
     "Study",
     "Trial",
     "acquisition",
+    "delete_study",
     "errors",
     "fit",
     "initial",
@@ -65,7 +66,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Study", "open_study"):  # these import SQLAlchemy, which the engine does not need
+    if name in (
+        "Study",
+        "delete_study",
+        "open_study",
+    ):  # these import SQLAlchemy, which the engine does not need
         return getattr(import_module("bopp.study"), name)
     if name == "theory":
         return import_module("bopp.paper.theory")

@@ -10,6 +10,7 @@ import numpy as np
 
 from bopp.errors import RecipeError, TellError
 from bopp.suggest import Recipe
+from bopp.trial import Answer
 
 LARGEST_SEED = 10**1000
 
@@ -47,6 +48,19 @@ def checked_text(name: str, text: Any) -> str:
     if isinstance(text, str):
         return text
     raise TellError(f"wanted a text as {name}, got {text!r}")
+
+
+def checked_reason(reason: Any) -> str:
+    """Why something is taken back; never without a word."""
+    if isinstance(reason, str) and reason.strip():
+        return reason
+    raise TellError(f"wanted a reason in words, got {reason!r}")
+
+
+def failed(error: Any, traceback: Any = None) -> Answer:
+    """The answer of an evaluation that failed."""
+    place = None if traceback is None else checked_text("traceback", traceback)
+    return Answer(error=checked_text("error", error or ""), traceback=place)
 
 
 def checked_seconds(name: str, seconds: Any, finite: bool = False) -> float | None:

@@ -9,6 +9,8 @@ BoppError
 ├── StoreError      the database of a study cannot be reached, read or written
 ├── ConfigError     a study file or a command is wrong; the message names the field
 ├── CommandError    a command ended without a value
+│   └── MissingCommand  its program cannot be started
+├── ObjectiveError  the objective fails the same way again and again, or cannot be called
 ├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   there is no best trial: none has finished, or none meets the constraints
 └── MissingExtra    an optional package is not installed; the message names the extra
@@ -54,6 +56,14 @@ class ConfigError(BoppError, ValueError):
 
 class CommandError(BoppError, RuntimeError):
     """A command used as the objective ended without a value."""
+
+
+class MissingCommand(CommandError):
+    """The program of a command cannot be started, whatever the params."""
+
+
+class ObjectiveError(BoppError, RuntimeError):
+    """The objective fails the same way again and again, and nothing has succeeded: it needs mending."""
 
 
 class PaperError(BoppError, ValueError):

@@ -9,14 +9,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from bopp.arguments import checked_count, checked_recipe, checked_seed, checked_text
+from bopp.adoption import adopted
+from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
 from bopp.errors import TellError
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.result import Result
 from bopp.run.evaluation import Objective
+from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.place import evaluator
-from bopp.run.progress import meter
+from bopp.run.progress import meter, spent
 from bopp.space import Params, Space
 from bopp.suggest import Recipe, suggest
 from bopp.trial import Answer, Origin, Trial
@@ -48,6 +50,7 @@ class Optimizer:
         self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
         self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()
+        self._released: deque[int] = deque()
 
     @property
     def space(self) -> Space:
@@ -97,9 +100,24 @@ class Optimizer:
         """
         return self._settle(self._own(trial), self.problem.answer(value, noise))
 
-    def fail(self, trial: Trial, error: str) -> Trial:
+    def fail(self, trial: Trial, error: str, traceback: str | None = None) -> Trial:
         """Record that a trial failed, and why."""
-        return self._settle(self._own(trial), Answer(error=checked_text("error", error or "")))
+        return self._settle(self._own(trial), failed(error, traceback))
+
+    def release(self, trial: Trial) -> None:
+        """Give a trial back: the next `ask` hands it out again."""
+        own = self._own(trial)
+        if own.state == "asked" and own.number not in self._released:
+            self._released.append(own.number)
+
+    def retry(self, *trials: Trial, reason: str = "retried") -> list[Trial]:
+        """Have failed trials, or all that failed if none is named, evaluated again."""
+        chosen = trials or [trial for trial in self._trials if trial.state == "failed"]
+        again = [self._own(trial).reopened(datetime.now(UTC), checked_reason(reason)) for trial in chosen]
+        for trial in again:
+            self._trials[trial.number] = trial
+            self.release(trial)
+        return again
 
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
         """Record a result from elsewhere that was never asked for; value and noise are as in `tell`."""
@@ -111,6 +129,10 @@ class Optimizer:
         self._queue.append(self.space.check_part(params))
 
     def _ask(self) -> Trial:
+        while self._released:
+            trial = self._trials[self._released.popleft()]
+            if trial.state == "asked":
+                return trial
         part = self._queue[0] if self._queue else {}
         params = part if self.space.is_whole(part) else self._suggested(part)
         if self._queue:
@@ -159,9 +181,11 @@ def optimize(
     recipe: Recipe | None = None,
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
+    trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
+    failures: Policy = "stop",
     callback: Callback | None = None,
 ) -> Result:
     """Solve a problem in `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
@@ -170,28 +194,36 @@ def optimize(
         objective: takes a dict of params and returns a number, or a dict with every name that the problem
             declares; an exception or NaN is a failed trial.
         problem: the space, the named objective with its direction, and the constraints.
-        budget: how many evaluations, failed ones included.
+        budget: how many evaluations, failed ones included; those of `trials` do not count.
         seed: with one worker, the same seed gives the same run.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
         progress: show a progress bar with the best value.
         start: params to evaluate first.
+        trials: what is known from an earlier run, such as `result.trials`; trials that do not fit the space
+            are dropped, and unfinished ones are evaluated first.
         target: stop once a trial that meets the constraints is at least as good as this.
         time_limit: start no evaluation after this many seconds, and end those running in other processes.
         trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
+        failures: "stop" ends a run in which the first three evaluations fail alike; "continue" does not.
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
     """
     budget = checked_count("budget", budget)
-    limits = Limits.from_now(target, time_limit, callback)
-    optimizer = Optimizer(problem, seed=seed, recipe=recipe)
+    limits = Limits.from_now(target, time_limit, callback, failures)
+    earlier = adopted(problem, trials, datetime.now(UTC))
+    optimizer = Optimizer(problem, seed=seed, recipe=recipe, trials=earlier)
     for params in start:
         optimizer.enqueue(params)
+    for trial in earlier:
+        if trial.state == "asked":  # when an earlier run ended
+            optimizer.release(trial)
+    turns = iter(range(budget))
 
     def ask() -> Trial | None:
-        asked = sum(trial.counts and trial.origin != "observed" for trial in optimizer.trials)
-        return optimizer.ask() if asked < budget else None
+        return None if next(turns, None) is None else optimizer.ask()
 
-    with evaluator(objective, workers, trial_timeout) as evaluation, meter(budget, progress) as show:
+    total = spent(optimizer.result) + budget
+    with evaluator(objective, workers, trial_timeout) as evaluation, meter(total, progress) as show:
         try:
             run_trials(optimizer, ask, evaluation, workers, show, limits)
         except KeyboardInterrupt:
@@ -210,9 +242,11 @@ def minimize(
     recipe: Recipe | None = None,
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
+    trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
+    failures: Policy = "stop",
     callback: Callback | None = None,
 ) -> Result:
     """Find the params with the lowest value in `budget` evaluations; Ctrl-C returns what was found so far.
@@ -221,16 +255,19 @@ def minimize(
         objective: takes a dict of params and returns a number; an exception or NaN is a failed trial. It may
             return a dict with the number under "value"; anything else in it is kept with the trial.
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
-        budget: how many evaluations, failed ones included.
+        budget: how many evaluations, failed ones included; those of `trials` do not count.
         constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
         seed: with one worker, the same seed gives the same run.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
         progress: show a progress bar with the best value.
         start: params to evaluate first.
+        trials: what is known from an earlier run, such as `result.trials`; trials that do not fit the space
+            are dropped, and unfinished ones are evaluated first.
         target: stop once a trial that meets the constraints is at least as good as this.
         time_limit: start no evaluation after this many seconds, and end those running in other processes.
         trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
+        failures: "stop" ends a run in which the first three evaluations fail alike; "continue" does not.
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
     """
     return optimize(
@@ -242,9 +279,11 @@ def minimize(
         recipe=recipe,
         progress=progress,
         start=start,
+        trials=trials,
         target=target,
         time_limit=time_limit,
         trial_timeout=trial_timeout,
+        failures=failures,
         callback=callback,
     )
 
@@ -260,9 +299,11 @@ def maximize(
     recipe: Recipe | None = None,
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
+    trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
+    failures: Policy = "stop",
     callback: Callback | None = None,
 ) -> Result:
     """Find the params with the highest value in `budget` evaluations; arguments are as for `minimize`."""
@@ -275,8 +316,10 @@ def maximize(
         recipe=recipe,
         progress=progress,
         start=start,
+        trials=trials,
         target=target,
         time_limit=time_limit,
         trial_timeout=trial_timeout,
+        failures=failures,
         callback=callback,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, get_args
 
-from bopp.errors import BoppError, NoResultError, StudyError, reading
+from bopp.errors import BoppError, NoResultError, SpaceError, StudyError, reading
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
@@ -91,10 +91,22 @@ def _read_any_params(space: Space, row: Mapping[str, Any]) -> Params:
     return found
 
 
+def _write_any_params(space: Space, params: Params) -> dict[str, Any]:
+    """Params that need not fit the space any more; a value that JSON cannot hold is written as its text."""
+    written: dict[str, Any] = {}
+    for name, value in params.items():
+        try:
+            written[name] = space.parameters[name].to_json(value)
+        except (KeyError, SpaceError):
+            written[name] = value if is_plain(value) else str(value)
+    return written
+
+
 def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
     """Every field of a trial."""
+    write = write_params if trial.counts else _write_any_params
     past = [_write_answer(one) for one in trial.superseded]
-    return {**_write_answer(trial), "params": write_params(space, trial.params), "superseded": past}
+    return {**_write_answer(trial), "params": write(space, trial.params), "superseded": past}
 
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:

@@ -173,8 +173,9 @@ class Problem:
                 )
             if not math.isfinite(numbers[name]):
                 what = "the value" if name == "value" else repr(name)
+                came = None if given[name] is None else numbers[name]
                 rest = {other: number for other, number in numbers.items() if math.isfinite(number)}
-                return Answer(error=f"{what} was {numbers[name]}", measurements=rest | others)
+                return Answer(error=f"{what} was {came}", measurements=rest | others)
         return Answer(numbers, self._noise(noise), others)
 
     def fits(self, trial: Trial) -> bool:

@@ -65,7 +65,7 @@ def check_range(low: float, high: float, log: bool) -> None:
 def check_step(low: float, high: float, step: float | None, log: bool) -> None:
     if step is None:
         return
-    if not 0 < step <= high - low:
+    if not (step > 0 and whole_steps(high - low, step) >= 1):
         raise SpaceError(f"step must be above 0 and at most high - low, got {step!r}")
     if log:
         raise SpaceError(f"wanted either log or a step, got both: step={step!r}")

@@ -107,11 +107,15 @@ class Space:
             elif name not in params:
                 missing.append(name)
             else:
-                checked[name] = _named(name, self.parameters[name].check, params[name])
+                checked[name] = self.check_one(name, params[name])
         if missing or unknown:
             wanted = [name for name in self.parameters if name in checked or name in missing]
             raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {unknown}")
         return self._in_order(checked)
+
+    def check_one(self, name: str, value: Any) -> Any:
+        """The value of one parameter in its own type."""
+        return _named(name, self.parameters[name].check, value)
 
     def check_part(self, params: Mapping[str, Any]) -> Params:
         """Some of the params in their own types, and whatever else these decide; the rest is left open."""
@@ -120,7 +124,7 @@ class Space:
         unknown = [name for name in params if name not in self.parameters]
         if unknown or not params:
             raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {unknown or 'none'}")
-        found = {name: _named(name, self.parameters[name].check, value) for name, value in params.items()}
+        found = {name: self.check_one(name, value) for name, value in params.items()}
         for name in reversed(self._conditions.order):  # what applies only where another has a certain value
             for condition in self._conditions.of(name) if name in found else ():
                 if condition.name in found and not condition.met(found, self.parameters):
@@ -133,9 +137,23 @@ class Space:
 
     def is_whole(self, params: Params) -> bool:
         """Whether params that `check_part` returned have everything that applies."""
-        return all(
-            name in params or not self._conditions.apply(name, params) for name in self._conditions.order
-        )
+        return not self.missing(params)
+
+    def missing(self, params: Mapping[str, Any]) -> list[str]:
+        """The parameters that apply and are not in the params."""
+        return [
+            name
+            for name in self._conditions.order
+            if name not in params and self._conditions.apply(name, params)
+        ]
+
+    def applying(self, params: Mapping[str, Any]) -> Params:
+        """The params without those that do not apply."""
+        found: Params = {}
+        for name in self._conditions.order:
+            if name in params and self._conditions.apply(name, found):
+                found[name] = params[name]
+        return self._in_order(found)
 
     def holding(self, params: Params) -> Space:
         """A space with the same columns in which these params, which `check_part` returned, are settled."""

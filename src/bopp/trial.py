@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any, Literal
 
 from bopp.errors import TellError
@@ -15,7 +17,10 @@ State = Literal["asked", "done", "failed", "dropped"]
 Origin = Literal["suggested", "queued", "observed"]
 
 LONGEST_MEASUREMENT = 1000  # characters of what is no number
-NO_REASON = "the value was nan"
+NO_REASON = "no reason was given"
+ANSWER = ("state", "values", "noise", "measurements", "error", "traceback", "told_at")  # what is told
+FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
+LIBRARIES = re.compile(r"site-packages|dist-packages|[/\\]lib[/\\]python3|^<frozen")
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,44 @@ class Trial:
         """Whether it is part of the search, and of its budget unless it was observed elsewhere."""
         return self.state != "dropped"
 
+    @property
+    def place(self) -> str | None:
+        """Where an exception came from: the last line of the traceback that is not in a library."""
+        frames = FRAME.findall(self.traceback or "")
+        own = [frame for frame in frames if not LIBRARIES.search(frame[0])] or frames
+        for file, line in own[-1:]:
+            name = "cell" if "ipykernel" in file else PurePath(file).name  # a notebook's files mean nothing
+            return f"{name}, line {line}"
+        return None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, and where, in short."""
+        return f"{self.error} ({self.place})" if self.place else self.error
+
     def reopened(self, at: datetime, reason: str) -> Trial:
         """A failed trial, to be evaluated again."""
+        if self.state != "failed":
+            raise TellError(f"wanted a failed trial to retry, got trial {self.number}, which is {self.state}")
         return self._without_answer("asked", at, reason)
 
     def amended(self, answer: Answer, at: datetime, reason: str) -> Trial:
         """The trial with another answer in place of the one that it had."""
-        return self.reopened(at, reason).told(answer, at)
+        if self.state not in ("done", "failed"):
+            raise TellError(f"wanted a trial that was told, got trial {self.number}, which is {self.state}")
+        return self._without_answer("asked", at, reason).told(answer, at)
 
     def dropped(self, at: datetime, reason: str) -> Trial:
         """The trial as one that does not count."""
+        if not self.counts:
+            raise TellError(f"trial {self.number} was dropped before ({self.superseded[-1].reason})")
         return self._without_answer("dropped", at, reason)
+
+    def restored(self) -> Trial:
+        """A dropped trial as it was before it was dropped."""
+        *earlier, last = self.superseded
+        answer = {name: getattr(last, name) for name in ANSWER}
+        return replace(self, **answer, superseded=tuple(earlier))
 
     def told(self, answer: Answer, at: datetime) -> Trial:
         """The trial with its answer; unchanged if it was told the same before."""
@@ -120,12 +152,9 @@ class Trial:
         return self
 
     def _without_answer(self, state: State, at: datetime, reason: str) -> Trial:
-        kept = {
-            field.name: getattr(self, field.name) for field in fields(Superseded) if hasattr(self, field.name)
-        }
+        past = Superseded(**{name: getattr(self, name) for name in ANSWER}, at=at, reason=reason)
         blank = Trial(self.number, self.params, state)
-        answer = {name: getattr(blank, name) for name in kept}
-        past = Superseded(**kept, at=at, reason=reason)
+        answer = {name: getattr(blank, name) for name in ANSWER}
         return replace(self, **answer, superseded=(*self.superseded, past))
 
 

@@ -6,6 +6,7 @@ Exit codes
     2    a wrong request: in the command, a study file or a value
     3    a database or a file cannot be reached, read or written
     4    there is no best trial: none has finished, or none meets the constraints
+    5    the objective fails the same way again and again: it needs mending
     130  stopped by Ctrl-C or a request to terminate; what was told is kept
 """
 
@@ -20,10 +21,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import bopp
-from bopp.cli import ask_tell, running, show
+from bopp.cli import ask_tell, correct, running, show
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say
-from bopp.errors import BoppError, NoResultError, StoreError
+from bopp.errors import BoppError, NoResultError, ObjectiveError, StoreError
 
 app = typer.Typer(
     name="bopp",
@@ -34,19 +35,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+HELP = {"help_option_names": ["--help", "-h"]}
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(running.init, running.run, running.worker, running.switch),
     *(show.status, show.best, show.trials, show.plot, show.export, show.import_),
     *(ask_tell.ask, ask_tell.tell, ask_tell.observe, ask_tell.enqueue),
+    *(correct.retry, correct.amend, correct.drop, correct.migrate, correct.delete),
 )
 for command in COMMANDS:
-    values = command.__module__ == ask_tell.__name__  # so that -0.5 is a value, not an option
+    values = command.__module__ in (ask_tell.__name__, correct.__name__)  # so that -0.5 is no option
     name = command.__name__.rstrip("_")
-    app.command(name, context_settings={"ignore_unknown_options": values})(command)
+    app.command(name, context_settings={"ignore_unknown_options": values, **HELP})(command)
 app.add_typer(paper, name="paper")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, context_settings=HELP)
 def _bopp(version: Annotated[bool, typer.Option("--version", help="Tell it and exit.")] = False) -> None:
     """Find the best setting of an expensive black box in few evaluations."""
     if version:
@@ -99,4 +102,5 @@ def _explained(error: Exception) -> int:
         say(f"bopp: {type(error).__name__}: {error} (--debug shows where)")
         return 1
     say(f"bopp: {error}")
-    return 3 if isinstance(error, StoreError) else 4 if isinstance(error, NoResultError) else 2
+    codes = {StoreError: 3, NoResultError: 4, ObjectiveError: 5}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), 2)

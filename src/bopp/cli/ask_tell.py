@@ -14,7 +14,7 @@ from bopp.cli.terminal import print_pairs, say, shown_value
 from bopp.errors import ConfigError, SpaceError
 
 if TYPE_CHECKING:
-    from bopp import Params, Study
+    from bopp import Params, Space, Study
 
 WHAT = "What came out: a number, or name=number for each value, with commas between."
 Value = Annotated[str, typer.Argument(help=WHAT)]
@@ -27,10 +27,15 @@ Named = Annotated[str | None, typer.Option("--name", help="The study in the stor
 def ask(
     source: Source = STUDY,
     name: Name = None,
+    within: Annotated[str | None, typer.Option("--in", help="The same as SOURCE.")] = None,
+    named: Annotated[str | None, typer.Option("--name", help="The same as NAME.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Trials to evaluate at the same time.")] = 1,
     json: Json = False,
 ) -> None:
     """Ask what to try next, by hand or in a laboratory; the trial is yours until it is told."""
+    if (within and source != STUDY) or (named and name):
+        raise ConfigError(f"wanted one study, got {source} and {within or named}")
+    source, name = within or source, named or name
     with held_open(source, name) as study:
         asked = study.ask(count)
         if json:
@@ -59,7 +64,7 @@ def tell(
         if value is None:
             told = study.fail(number, failed or "")
         else:
-            told = study.tell(number, _values(study, value), noise)
+            told = study.tell(number, typed_values(study, value), noise)
         if note is not None:
             study.note(number, note)
         say(f"trial {told.number} {told.state}" + (f": {told.value!r}" if told.value is not None else ""))
@@ -74,7 +79,7 @@ def observe(
 ) -> None:
     """Add a result from elsewhere, which was never asked for."""
     with held_open(source, name) as study:
-        trial = study.observe(_params(study, params), _values(study, value), noise)
+        trial = study.observe(typed_params(study.space, params), typed_values(study, value), noise)
         say(f"trial {trial.number} {trial.state}")
 
 
@@ -85,11 +90,11 @@ def enqueue(
 ) -> None:
     """Have these params tried before any suggestion."""
     with held_open(source, name) as study:
-        study.enqueue(_params(study, params))
+        study.enqueue(typed_params(study.space, params))
         say(f"{len(study.queued)} in the queue")
 
 
-def _values(study: Study, text: str) -> float | dict[str, float]:
+def typed_values(study: Study, text: str) -> float | dict[str, float]:
     """What somebody typed as values; a slip of the hand is refused and not taken for a failure."""
     if "=" not in text and len(study.problem.names) == 1:
         return _number("value", text)
@@ -108,15 +113,17 @@ def _number(name: str, text: str) -> float:
         raise ConfigError(f"wanted a number as {name}, got {text!r}") from None
 
 
-def _params(study: Study, words: Sequence[str]) -> Params:
+def typed_params(space: Space, words: Sequence[str]) -> Params:
     """The params given as name=value words, each parsed by its parameter."""
     params: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        parameter = study.space.parameters.get(name)
+        parameter = space.parameters.get(name)
         if not equals or parameter is None:
-            wanted = ", ".join(f"{name}=..." for name in study.space.parameters)
+            wanted = ", ".join(f"{name}=..." for name in space.parameters)
             raise ConfigError(f"wanted {wanted}, got {word!r}")
+        if name in params:
+            raise ConfigError(f"wanted {name} once, got it twice: {' '.join(words)}")
         try:
             params[name] = parameter.parse(text)
         except SpaceError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 from collections import deque
@@ -58,8 +59,30 @@ class Logged:
         return self.objective(params)
 
 
+@dataclass(frozen=True)
+class Unbroken:
+    """An objective in its own process that may print although nobody reads it any more, as after `| head`."""
+
+    objective: Objective
+
+    def __call__(self, params: Params) -> Any:
+        for stream in (1, 2):
+            if _nobody_reads(stream):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        return self.objective(params)
+
+
+def _nobody_reads(stream: int) -> bool:
+    """Whether the other end of a pipe was closed (not known on Windows)."""
+    if not hasattr(select, "poll"):
+        return False
+    look = select.poll()
+    look.register(stream, 0)
+    return any(event & (select.POLLERR | select.POLLNVAL) for _, event in look.poll(0))
+
+
 class Lines:
-    """Prints a line for each trial."""
+    """Prints a line for each trial, as long as somebody reads them."""
 
     def __init__(self, budget: int | None):
         self._total = "" if budget is None else f" of {budget}"
@@ -77,7 +100,8 @@ class Lines:
     def interrupted(self) -> None: ...
 
     def _say(self, text: str) -> None:
-        print(one_line(text), file=sys.stderr, flush=True)
+        with suppress(OSError):  # a closed pipe is no reason to end a study
+            print(one_line(text), file=sys.stderr, flush=True)
 
 
 class Screen:
@@ -141,7 +165,7 @@ class Screen:
 
 
 def _outcome(trial: Trial) -> str:
-    return f"failed: {trial.error}" if trial.value is None else f"{trial.value:.6g}"
+    return f"failed: {trial.reason}" if trial.value is None else f"{trial.value:.6g}"
 
 
 def _best(result: Result, params: bool = False) -> str:

@@ -14,6 +14,7 @@ import typer
 from bopp.cli.source import STUDY, Name, Source, existing, opened
 from bopp.cli.terminal import print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
+from bopp.run.failures import Policy
 
 if TYPE_CHECKING:
     from bopp import Study, Trial
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Evaluations at once.")]
 Budget = Annotated[int | None, typer.Option(min=1, help="Trials of the study in total.")]
+
+Failing = Annotated[
+    Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
+]
 
 ON_ITS_OWN = math.inf  # as a timeout: evaluate in a separate process, however long it takes
 
@@ -47,16 +52,16 @@ def run(
     file: Annotated[Path, typer.Argument(help="The study file.")] = Path(STUDY),
     workers: Workers = None,
     budget: Budget = None,
+    failures: Failing = None,
 ) -> None:
     """Run a study; if it is stopped or killed, the same command goes on where it was."""
     from bopp.study.config import load
 
     config = load(file)
-    job = _job_of(config, workers or config.workers, budget, None)
+    job = _job_of(config, workers or config.workers, budget, None, failures)
     with opened(config, None, config.lease) as study:
-        options = [
-            f" --{name} {number}" for name, number in (("workers", workers), ("budget", budget)) if number
-        ]
+        given = (("workers", workers), ("budget", budget), ("failures", failures))
+        options = [f" --{name} {value}" for name, value in given if value]
         again = f"bopp run {shlex.quote(str(file))}{''.join(options)}"
         _evaluate(study, job, again, file.with_suffix(".log"))
 
@@ -74,6 +79,7 @@ def worker(
     workers: Workers = None,
     budget: Budget = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds for one evaluation.")] = None,
+    failures: Failing = None,
     lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = 60.0,
 ) -> None:
     """Join a study and work on it alongside others, on this machine or another.
@@ -96,13 +102,13 @@ def worker(
             config = load(file)
             if config.space != study.space:
                 raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
-            job = _job_of(config, workers or 1, budget, timeout)
+            job = _job_of(config, workers or 1, budget, timeout, failures)
         elif python is not None:
-            job = Job(python_objective(python, Path()), budget, workers or 1, timeout)
+            job = Job(python_objective(python, Path()), budget, workers or 1, timeout, failures or "stop")
         else:
             program = Command(command or "", shell, optional=study.space.conditional)
             program.check(study.space.parameters)
-            job = Job(program, budget, workers or 1, timeout)
+            job = Job(program, budget, workers or 1, timeout, failures or "stop")
         again = f"bopp worker {study.url} {study.name!r}, with the same options"
         _evaluate(study, job, again, Path("bopp-worker.log"))
 
@@ -131,33 +137,37 @@ class Job:
     budget: int | None
     workers: int
     timeout: float | None
+    failures: Policy
     target: float | None = None
 
 
-def _job_of(config: Config, workers: int, budget: int | None, timeout: float | None) -> Job:
+def _job_of(
+    config: Config, workers: int, budget: int | None, timeout: float | None, failures: Policy | None
+) -> Job:
     """The job of a study file, unless the command line says otherwise."""
     return Job(
         objective=config.objective(),
         budget=budget or config.budget,
         workers=workers,
         timeout=config.timeout if timeout is None else timeout,
+        failures=failures or config.failures,
         target=config.target,
     )
 
 
 def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
-    from bopp.cli.live import Logged, live
+    from bopp.cli.live import Logged, Unbroken, live
     from bopp.run.loop import Limits
     from bopp.study.runner import run_study
 
     timeout = ON_ITS_OWN if job.timeout is None else job.timeout
-    objective = job.objective
+    objective: Objective = Unbroken(job.objective)
     if sys.stderr.isatty():
-        objective = Logged(objective, log)
+        objective = Logged(job.objective, log)
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result) as show:
-            limits = Limits.from_now(job.target, None, None)
+            limits = Limits.from_now(job.target, None, None, job.failures)
             run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:
         say(f"Stopped. {_counted(study)} are kept in {study.url}. To go on: {again}")

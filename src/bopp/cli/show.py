@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, existing, record
-from bopp.cli.terminal import print_pairs, print_table, say, shown_value
+from bopp.cli.terminal import legible, print_pairs, print_table, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError, StudyError
 
 if TYPE_CHECKING:
@@ -67,15 +67,18 @@ def trials(
     name: Name = None,
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="For spreadsheets.")] = False,
+    errors: Annotated[bool, typer.Option("--errors", help="Only failures, with their tracebacks.")] = False,
 ) -> None:
     """Print every trial."""
     with existing(source, name) as study:
-        if json and csv:
-            raise ConfigError("wanted one of --json and --csv, got both")
+        if json + csv + errors > 1:
+            raise ConfigError("wanted one of --json, --csv and --errors, got more than one")
         if json:
             print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
         elif csv:
             _print_csv(study)
+        elif errors:
+            _print_errors(study)
         else:
             values, names = study.problem.names, list(study.space.parameters)
             rows = [
@@ -84,7 +87,7 @@ def trials(
                     trial.state,
                     *(_brief(trial.values.get(name, "")) for name in values),
                     *(_brief(trial.params[name]) for name in names),
-                    trial.error or trial.notes or "",
+                    _remark(trial),
                 ]
                 for trial in study.trials
             ]
@@ -185,6 +188,23 @@ def _print_csv(study: Study) -> None:
         cells += [trial.params[name] for name in params]
         cells += [row[field] for field in fields]
         writer.writerow([*cells, *(trial.measurements.get(name) for name in measured)])
+
+
+def _print_errors(study: Study) -> None:
+    """Print why trials failed, also those that were retried, amended or dropped since."""
+    for trial in study.trials:
+        for past in trial.superseded:
+            if past.error is not None:
+                print(legible(f"trial {trial.number}, {past.at:%Y-%m-%d %H:%M} taken back: {past.reason}"))
+                print(legible(f"{past.traceback or past.error}\n"))
+        if trial.error is not None:
+            print(legible(f"trial {trial.number}\n{trial.traceback or trial.error}\n"))
+
+
+def _remark(trial: Trial) -> str:
+    """What else there is to say of a trial, in short."""
+    back = [f"{past.state} before: {past.reason}" for past in trial.superseded[-1:]]
+    return "; ".join([text for text in (trial.reason, trial.notes) if text] + back)
 
 
 def _brief(value: Any) -> str:

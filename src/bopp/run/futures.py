@@ -7,7 +7,7 @@ from concurrent import futures
 from typing import Any, Self
 
 from bopp.errors import RecipeError
-from bopp.run.evaluation import PULSE, Ended, Objective, Returned, described, evaluate
+from bopp.run.evaluation import PULSE, Ended, Failure, Objective, Returned, described, evaluate
 from bopp.trial import Trial
 
 
@@ -55,4 +55,4 @@ def _answer(future: futures.Future[Returned]) -> Returned:
     try:
         return future.result()
     except Exception as error:
-        return None, described(error)
+        return None, Failure(described(error))

@@ -10,9 +10,10 @@ from numbers import Real
 from typing import Any, Protocol
 
 from bopp.arguments import checked_seconds
-from bopp.errors import LateTell, RecipeError, TellError
+from bopp.errors import LateTell, ObjectiveError, RecipeError, TellError
 from bopp.result import Result
-from bopp.run.evaluation import Evaluation
+from bopp.run.evaluation import Evaluation, Failure
+from bopp.run.failures import Failures, explained
 from bopp.run.progress import Meter
 from bopp.trial import Trial
 
@@ -27,7 +28,9 @@ class Recorder(Protocol):
 
     def tell(self, trial: Trial, value: Any) -> Trial: ...
 
-    def fail(self, trial: Trial, error: str) -> Trial: ...
+    def fail(self, trial: Trial, error: str, traceback: str | None = None) -> Trial: ...
+
+    def retry(self, *trials: Trial, reason: str) -> list[Trial]: ...
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,20 @@ class Limits:
     target: float | None
     deadline: float
     callback: Callback | None
+    failures: Failures
 
     @staticmethod
-    def from_now(target: float | None, time_limit: float | None, callback: Callback | None) -> Limits:
+    def from_now(
+        target: float | None, time_limit: float | None, callback: Callback | None, failures: Any = "stop"
+    ) -> Limits:
         """The limits of a run that begins now."""
         if target is not None and not (isinstance(target, Real) and target == target):
             raise RecipeError(f"target must be a number or None, got {target!r}")
         if callback is not None and not callable(callback):
             raise RecipeError(f"callback must be a function or None, got {callback!r}")
         seconds = checked_seconds("time_limit", time_limit)
-        return Limits(target, math.inf if seconds is None else time.monotonic() + seconds, callback)
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        return Limits(target, deadline, callback, Failures(failures))
 
     def end_after(self, trial: Trial, recorder: Recorder, result: Result) -> bool:
         """Whether to stop after a told trial: it has reached the target, or the callback wants to stop."""
@@ -62,7 +69,10 @@ def run_trials(
     meter: Meter,
     limits: Limits,
 ) -> bool:
-    """Keep the workers busy until `ask` has nothing more; returns true if a limit ended the run first."""
+    """Keep the workers busy until `ask` has nothing more; returns true if a limit ended the run first.
+
+    If the same failure is all that happens, its trials are taken back, and the run ends with an error.
+    """
     while time.monotonic() < limits.deadline:
         while evaluation.running < workers:
             began = time.perf_counter()
@@ -75,26 +85,33 @@ def run_trials(
             return False
         meter.waiting()
         stop = False
-        for ended in evaluation.wait(limits.deadline):
+        for trial, returned, failure in evaluation.wait(limits.deadline):
+            limits.failures.check(failure)
             try:
-                told = _tell(recorder, *ended)
+                told, failure = _tell(recorder, trial, returned, failure)
             except LateTell as late:
                 meter.dropped(str(late))
                 continue
             result = recorder.result
             meter.told(told, result)
+            if alike := limits.failures.alike(told, returned, failure, result):
+                recorder.retry(*alike, reason="the first evaluations failed alike")
+                raise ObjectiveError(explained(alike))
             stop |= limits.end_after(told, recorder, result)
         if stop:
             return True
     return True
 
 
-def _tell(recorder: Recorder, trial: Trial, returned: Any, error: str | None) -> Trial:
-    if error is not None:
-        return recorder.fail(trial, error)
-    try:
-        return recorder.tell(trial, returned)
-    except LateTell:
-        raise
-    except TellError as wrong:
-        return recorder.fail(trial, f"objective: {wrong}")
+def _tell(
+    recorder: Recorder, trial: Trial, returned: Any, failure: Failure | None
+) -> tuple[Trial, Failure | None]:
+    """The trial as told, with its failure if there was one; a value that cannot be told is one too."""
+    if failure is None:
+        try:
+            return recorder.tell(trial, returned), None
+        except LateTell:
+            raise
+        except TellError as wrong:
+            failure = Failure(f"objective: {wrong}")
+    return recorder.fail(trial, failure.error, failure.traceback), failure

@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from typing import Self
 
 from bopp.errors import RecipeError
-from bopp.run.evaluation import PULSE, Ended, Objective, Returned, evaluate
+from bopp.run.evaluation import PULSE, Ended, Failure, Objective, Returned, evaluate
 from bopp.space import Params
 from bopp.trial import Trial
 
@@ -72,15 +72,15 @@ class Processes:
     def _outcome(self, run: _Run) -> Returned:
         try:
             if run.answer.poll():
-                value, error = run.answer.recv()
-                return value, error
+                value, failure = run.answer.recv()
+                return value, failure
             if run.process.is_alive():
-                return None, f"no value within {self._timeout} seconds"
+                return None, Failure(f"no value within {self._timeout} seconds")
         except (EOFError, OSError):  # it died before it could answer, or while answering
             run.process.join()
         finally:
             _end(run)
-        return None, f"the process ended with exit code {run.process.exitcode} and no value"
+        return None, Failure(f"the process ended with exit code {run.process.exitcode} and no value")
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from bopp.errors import StudyError
 from bopp.problem import Declaration, Direction, Problem
-from bopp.study import leases, schema
+from bopp.study import leases, migration, schema
 from bopp.study.definition import Definition, Wanted
 from bopp.study.store import Store
 from bopp.study.study import Study
@@ -32,6 +32,7 @@ def open_study(
     recipe: Recipe | None = None,
     lease: float | None = 60.0,
     *,
+    migrate: bool | Mapping[str, Any] = False,
     read_only: bool = False,
 ) -> Study:
     """Open the study of this name, or create it if there is none; many may do so at once.
@@ -46,9 +47,12 @@ def open_study(
         recipe: how to suggest; by default the study's own, or `Recipe.default()` for a new study.
         lease: how many seconds a worker may be silent before its trials go to others. None: this process
             holds its trials until they are told, as for experiments by hand or in a laboratory.
+        migrate: go on in this space although the study has another one. Trials that fit it are kept, and the
+            others are dropped; a new parameter wants the value that it had so far, as in {"dropout": 0.0}.
         read_only: only look: nothing is written, and a store of an earlier version is not migrated.
 
-    Space, direction, seed and recipe belong to the study: values that differ from its own are refused.
+    Space, direction, seed and recipe belong to the study: values that differ from its own are refused, unless
+    `migrate` says otherwise of the space.
     """
     checked_name(name)
     leases.checked(lease)
@@ -57,6 +61,8 @@ def open_study(
     store = Store(url, "look" if read_only else "use" if space is None else "create")
     try:
         definition = Definition.read(_found_or_created(store, name, wanted, new))
+        if wanted.problem is not None and migrate is not False:
+            definition = _migrated(store, definition, wanted.problem, {} if migrate is True else migrate)
         wanted.compare(definition)
         if wanted.whole and wanted.problem is not None:
             definition = replace(definition, problem=wanted.problem)  # with its functions
@@ -64,6 +70,12 @@ def open_study(
     except BaseException:
         store.close()
         raise
+
+
+def delete_study(url: str, name: str) -> int:
+    """Delete a study with all its trials; returns how many there were. Others in the store stay."""
+    with Store(url, "use") as store:
+        return store.write(lambda connection: _delete(store, connection, checked_name(name)), alone=True)
 
 
 def names(url: str) -> list[str]:
@@ -115,10 +127,36 @@ def _found_or_created(store: Store, name: str, wanted: Wanted, new: dict[str, An
             lambda connection: find(connection, name) or create(connection, name, new, now), alone=True
         )
     if row is None:
-        there = ", ".join(map(repr, store.read(_names))) or "none"
-        why = "Opened to look, none is created" if wanted.problem else "A new one wants a space"
-        raise StudyError(f"{store!r} has no study {name!r}; it has: {there}. {why}")
+        why = ". Opened to look, none is created" if wanted.problem else ". A new one wants a space"
+        raise _absent(store, name, store.read(_names), why)
     return row
+
+
+def _migrated(
+    store: Store, study: Definition, problem: Problem, values: Mapping[str, Any] | Any
+) -> Definition:
+    """The study in the space of this problem."""
+    if not isinstance(values, Mapping):
+        raise StudyError(f"migrate: wanted True, or a dict of new parameters to values, got {values!r}")
+    moved = Problem(problem.space, study.problem.objectives, study.problem.constraints)
+    if moved.space != study.problem.space:
+        migration.migrate(store, study, moved, values)
+    return replace(study, problem=moved)
+
+
+def _delete(store: Store, connection: sa.Connection, name: str) -> int:
+    row = find(connection, name)
+    if row is None:
+        raise _absent(store, name, _names(connection))
+    connection.execute(schema.queue.delete().where(schema.queue.c.study == row["id"]))
+    trials = connection.execute(schema.trials.delete().where(schema.trials.c.study == row["id"])).rowcount
+    connection.execute(schema.studies.delete().where(schema.studies.c.id == row["id"]))
+    return trials
+
+
+def _absent(store: Store, name: str, there: list[str], why: str = "") -> StudyError:
+    listed = ", ".join(map(repr, there)) or "none"
+    return StudyError(f"{store!r} has no study {name!r}; it has: {listed}{why}")
 
 
 def _names(connection: sa.Connection) -> list[str]:

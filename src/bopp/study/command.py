@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bopp.errors import CommandError, ConfigError
+from bopp.errors import CommandError, ConfigError, MissingCommand
 from bopp.run.processes import end_with_parent
 from bopp.space import Params
 
 LONGEST_READ = 1_000_000  # bytes, from the end of an output
 LONGEST_REASON = 500  # characters of an error text
+NOT_FOUND = 127  # the exit code of a shell that knows no such program
 ALL = "params"  # {params} stands for all of them, as JSON
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -59,7 +60,8 @@ class Command:
         self.check([*params, *(name for name in self.optional if name not in params)])
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:
-            raise CommandError(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
+            failed = MissingCommand if self.shell and code == NOT_FOUND else CommandError
+            raise failed(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
         return value_in(out)
 
     def check(self, names: Iterable[str]) -> None:
@@ -220,7 +222,7 @@ def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL, or text this system cannot encode
             reason = getattr(error, "strerror", None) or error
-            raise CommandError(
+            raise MissingCommand(
                 f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}"
             ) from None
         return _end_of(out), _end_of(err), ended.returncode

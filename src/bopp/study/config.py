@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from bopp.errors import ConfigError, SpaceError
 from bopp.problem import Direction
+from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.command import Command
 from bopp.study.function import python_objective
@@ -38,6 +39,7 @@ class Config:
     timeout: float | None
     target: float | None
     lease: float
+    failures: Policy
     space: Space
     source: str | Command | None
 
@@ -115,6 +117,7 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         timeout=study.timeout,
         target=study.target,
         lease=study.lease,
+        failures=study.failures,
         space=space,
         source=None if objective is None else _source(objective, space, folder),
     )

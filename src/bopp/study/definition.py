@@ -24,6 +24,8 @@ from bopp.plain import (
 from bopp.problem import Declaration, Direction, Problem, checked_direction
 from bopp.suggest import Recipe
 
+MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -88,7 +90,8 @@ class Wanted:
     def compare(self, study: Definition) -> None:
         """Refuse a study that is not the one wanted, and name what differs."""
         if self.problem is not None:
-            _compare(study.name, "space", write_space(study.problem.space), write_space(self.problem.space))
+            mine, theirs = write_space(self.problem.space), write_space(study.problem.space)
+            _compare(study.name, "space", theirs, mine, f"; {MIGRATE}")
         if self.problem is not None and self.whole:
             mine, theirs = write_problem(self.problem), write_problem(study.problem)
             _compare(study.name, "objectives", _listed(theirs["objectives"]), _listed(mine["objectives"]))
@@ -122,7 +125,7 @@ def _sorted(constraints: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(constraints, key=lambda row: (row["kind"], row["name"], row.get("bound", 0.0)))
 
 
-def _compare(name: str, field: str, stored: Any, given: Any) -> None:
+def _compare(name: str, field: str, stored: Any, given: Any, remedy: str = "") -> None:
     if not isinstance(stored, dict) or not isinstance(given, dict):
         if stored != given:
             raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}")
@@ -130,10 +133,10 @@ def _compare(name: str, field: str, stored: Any, given: Any) -> None:
     for part in dict.fromkeys([*stored, *given]):
         if part not in given or part not in stored:
             where = "the study, not in what came" if part in stored else "what came, not in the study"
-            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}")
+            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}{remedy}")
         if stored[part] != given[part] or _kinds(stored[part]) != _kinds(given[part]):
             raise StudyError(
-                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}"
+                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}{remedy}"
             )
 
 

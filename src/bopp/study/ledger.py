@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -16,13 +16,13 @@ import numpy as np
 import sqlalchemy as sa
 
 from bopp.data import Array, History
-from bopp.errors import StudyError, reading
+from bopp.errors import StudyError, TellError, reading
 from bopp.plain import read_some_params, read_trial, write_params, write_trial
 from bopp.problem import Problem
 from bopp.space import Params
 from bopp.study.leases import Lease
 from bopp.study.schema import as_of, queue, studies, trials, version_at
-from bopp.trial import Trial
+from bopp.trial import Answer, Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
 
@@ -99,6 +99,16 @@ class Ledger:
         self._revision = max([self._revision, *revisions])
         return tuple(self._trials)
 
+    def find(self, connection: sa.Connection, trial: Trial | int) -> Trial:
+        """A trial, given itself or by its number, as the store has it."""
+        number, known = number_of(trial), self.trials(connection)
+        there = 0 <= number < len(known)
+        if isinstance(trial, Trial) and (not there or known[number].params != trial.params):
+            raise TellError(f"trial {number} with params {trial.params} was not asked for in this study")
+        if not there:
+            raise TellError(f"trial {number} was not asked for in this study")
+        return known[number]
+
     def history(self, known: tuple[Trial, ...]) -> History:
         """The known trials, which must be the first ones here, as the engine sees them."""
         X = np.array(self._rows[: len(known)]).reshape(-1, self._space.dimension)
@@ -139,6 +149,13 @@ class Ledger:
         if connection.execute(CHANGE, change).rowcount != 1:
             raise StudyError(f"trial {trial.number} is no longer in its store")
 
+    def reopen(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
+        """Replace the trial of this number, and hand it to whoever asks next."""
+        self.change(connection, trial, revision)
+        mine = (trials.c.study == self._id) & (trials.c.number == trial.number)
+        free = {"ticket": new_ticket(), "lease": 0.0, "lease_until": 0.0}
+        connection.execute(trials.update().where(mine).values(**free))
+
     def leases(self, connection: sa.Connection) -> list[Lease]:
         """The leases of trials under way, which would go to another if their worker fell silent."""
         leases = [Lease(*row) for row in connection.execute(RUNNING, {"my": self._id})]
@@ -178,6 +195,11 @@ class Ledger:
             row = {"ticket": ticket, "study": self._id, "place": place, "popped": False}
             connection.execute(queue.insert().values(params=self._text(params), **row))
 
+    def requeue(self, connection: sa.Connection, ticket: str, params: Params) -> None:
+        """Replace params in the queue."""
+        mine = queue.update().where(queue.c.ticket == ticket)
+        connection.execute(mine.values(params=self._text(params)))
+
     def pop(self, connection: sa.Connection, ticket: str) -> bool:
         """Take a ticket from the queue; false if it is gone."""
         waiting = (queue.c.ticket == ticket) & queue.c.popped.is_not(sa.true())
@@ -213,6 +235,15 @@ class Ledger:
             return read_trial(self._problem, {**written, **apart}, written["number"])
 
 
+def number_of(trial: Trial | int) -> int:
+    """The number of a trial, given itself or by its number."""
+    if isinstance(trial, Trial):
+        return trial.number
+    if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
+        return int(trial)
+    raise TellError(f"wanted a trial that ask returned, or its number, got {trial!r}")
+
+
 @cache
 def _changed(version: int) -> sa.Select[Any]:
     """Selects the trials that changed since a revision, from a store of this version."""
@@ -223,6 +254,12 @@ def _changed(version: int) -> sa.Select[Any]:
 def new_ticket() -> str:
     """A random word that nobody else has."""
     return uuid.uuid4().hex
+
+
+def storable_answer(answer: Answer) -> Answer:
+    """An answer whose texts every database accepts."""
+    error, place = (text and storable(text) for text in (answer.error, answer.traceback))
+    return replace(answer, error=error, traceback=place)
 
 
 def storable(text: str) -> str:

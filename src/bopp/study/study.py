@@ -9,22 +9,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self, cast, overload
 
-import numpy as np
 import sqlalchemy as sa
 
-from bopp.arguments import checked_count, checked_recipe, checked_text
+from bopp.arguments import checked_count, checked_recipe, checked_text, failed
 from bopp.errors import LateTell, StoreError, TellError
 from bopp.plain import write_recipe
 from bopp.problem import Direction, Problem
 from bopp.result import Result
 from bopp.run.evaluation import Objective
+from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
 from bopp.run.progress import meter
 from bopp.space import Params, Space
 from bopp.study import schema
 from bopp.study.asking import Asking
+from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition
-from bopp.study.ledger import Claim, Ledger, new_ticket, storable
+from bopp.study.ledger import Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.runner import run_study
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
@@ -48,6 +49,7 @@ class Study:
         self._ledger = Ledger(definition.id, definition.problem)
         self._tickets = Tickets(store, self._ledger, lease)
         self._asking = Asking(store, self._ledger, self._tickets, definition, recipe)
+        self._corrections = Corrections(store, self._ledger)
 
     @property
     def name(self) -> str:
@@ -57,6 +59,11 @@ class Study:
     def url(self) -> str:
         """Where the study lives, without a password."""
         return repr(self._store)
+
+    @property
+    def location(self) -> str:
+        """Where the study lives, with what it takes to get in: not to be shown."""
+        return self._store.url.render_as_string(hide_password=False)
 
     @property
     def problem(self) -> Problem:
@@ -159,13 +166,27 @@ class Study:
         """
         return self._settle(trial, self.problem.answer(value, noise))
 
-    def fail(self, trial: Trial | int, error: str) -> Trial:
+    def fail(self, trial: Trial | int, error: str, traceback: str | None = None) -> Trial:
         """Record that a trial failed, and why."""
-        return self._settle(trial, Answer(error=checked_text("error", error or "")))
+        return self._settle(trial, failed(error, traceback))
+
+    def retry(self, *trials: Trial | int, reason: str = "retried") -> list[Trial]:
+        """Have failed trials, or all that failed if none is named, evaluated again by whoever asks next."""
+        return self._corrections.retry(trials, reason)
+
+    def amend(self, trial: Trial | int, value: Any, reason: str, noise: Any = None) -> Trial:
+        """Put another value in place of the one that was told; what it was stays in the trial's record."""
+        return self._corrections.amend(trial, self.problem.answer(value, noise), reason)
+
+    def drop(self, trial: Trial | int, reason: str) -> Trial:
+        """Let a trial no longer count, for suggestions and budget; what it was stays in its record."""
+        dropped = self._corrections.drop(trial, reason)
+        self._tickets.lose(dropped.number)
+        return dropped
 
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
         """Record a result from elsewhere, which was never asked for; value and noise are as in `tell`."""
-        answer = _storable(self.problem.answer(value, noise))
+        answer = storable_answer(self.problem.answer(value, noise))
         return self._store.write(partial(self._observe, self.space.check(params), answer, new_ticket()))
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
@@ -174,13 +195,13 @@ class Study:
         self._store.write(lambda connection: self._ledger.push(connection, ticket, params))
 
     def note(self, trial: Trial | int, text: str) -> Trial:
-        """Keep a note with a trial, in place of any earlier one."""
+        """Keep a note with a trial, below any earlier ones."""
         return self._store.write(partial(self._note, trial, storable(checked_text("note", text))))
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial that is held here: whoever asks next gets it."""
         self._store.check_writable()
-        self._tickets.release(_number(trial))
+        self._tickets.release(number_of(trial))
 
     def renew(self) -> None:
         """Tell the store that this process is alive and keeps the trials it asked for."""
@@ -205,6 +226,7 @@ class Study:
         target: float | None = None,
         time_limit: float | None = None,
         trial_timeout: float | None = None,
+        failures: Policy = "stop",
         callback: Callback | None = None,
     ) -> Result:
         """Evaluate until the study has `budget` trials, together with everyone else who works on it.
@@ -223,11 +245,13 @@ class Study:
             target: stop once a value is as good as this, whoever told it (None).
             time_limit: after this many seconds start no evaluation, and end those in other processes (None).
             trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
+            failures: "stop" ends a run in which the first three evaluations fail alike, and takes these back;
+                "continue" does not ("stop").
             callback: called with the study and each trial told here; a true return value ends the run (None).
         """
         self._store.check_writable()
         budget = checked_count("budget", budget)
-        limits = Limits.from_now(target, time_limit, callback)
+        limits = Limits.from_now(target, time_limit, callback, failures)
         with meter(budget, progress) as show:
             try:
                 run_study(self, objective, budget, workers, trial_timeout, executor, limits, show)
@@ -241,7 +265,7 @@ class Study:
         self._store.close()
 
     def _settle(self, trial: Trial | int, answer: Answer) -> Trial:
-        number, answer = _number(trial), _storable(answer)
+        number, answer = number_of(trial), storable_answer(answer)
         try:
             told = self._store.write(partial(self._tell, trial, answer))
         except LateTell:
@@ -253,7 +277,7 @@ class Study:
         return told
 
     def _tell(self, trial: Trial | int, answer: Answer, connection: sa.Connection) -> Trial:
-        revision, known = self._ledger.lock(connection), self._find(trial, connection)
+        revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)
         taken = self._was_taken(known, connection)
         if taken and known.state == "asked" and answer.error is not None:
             raise LateTell(
@@ -285,30 +309,10 @@ class Study:
         return told
 
     def _note(self, trial: Trial | int, text: str, connection: sa.Connection) -> Trial:
-        revision, known = self._ledger.lock(connection), self._find(trial, connection)
-        noted = replace(known, notes=text)
-        if noted != known:
-            self._ledger.change(connection, noted, revision)
+        revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)
+        notes = (known.notes or "").splitlines()
+        if not text or text.splitlines() == notes[-len(text.splitlines()) :]:
+            return known  # noted before: a repeated call after a lost connection must not note it twice
+        noted = replace(known, notes=storable("\n".join([*notes, text])))
+        self._ledger.change(connection, noted, revision)
         return noted
-
-    def _find(self, trial: Trial | int, connection: sa.Connection) -> Trial:
-        """The trial as the store has it."""
-        number, known = _number(trial), self._ledger.trials(connection)
-        there = 0 <= number < len(known)
-        if isinstance(trial, Trial) and (not there or known[number].params != trial.params):
-            raise TellError(f"trial {number} with params {trial.params} was not asked for in {self!r}")
-        if not there:
-            raise TellError(f"trial {number} was not asked for in {self!r}")
-        return known[number]
-
-
-def _number(trial: Trial | int) -> int:
-    if isinstance(trial, Trial):
-        return trial.number
-    if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
-        return int(trial)
-    raise TellError(f"wanted a trial that ask returned, or its number, got {trial!r}")
-
-
-def _storable(answer: Answer) -> Answer:
-    return answer if answer.error is None else replace(answer, error=storable(answer.error))

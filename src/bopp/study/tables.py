@@ -20,6 +20,7 @@ from bopp.errors import ConfigError, SpaceError
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, When
 from bopp.problem import Direction
+from bopp.run.failures import Policy
 from bopp.study.function import REFERENCE
 from bopp.suggest import Recipe
 
@@ -50,6 +51,7 @@ Text = Annotated[str, Meta(pattern=r"\A.*\S.*\Z", description="a line of text")]
 Lines = Annotated[str, Meta(description="a text")]
 Url = Annotated[str, Meta(description='the URL of a database such as "sqlite:///study.db"')]
 Reference = Annotated[str, Meta(pattern=REFERENCE, description='"module:function"')]
+FailurePolicy = Annotated[Policy, Meta(description='"stop" or "continue"')]
 Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
 RecipeName = Annotated[str, Meta(pattern=_one_of(RECIPES), description=f"one of {', '.join(RECIPES)}")]
 Kind = Annotated[str, Meta(pattern=_one_of(PARAMETERS), description=_listed(PARAMETERS))]
@@ -89,6 +91,7 @@ class StudyTable:
     timeout: Seconds | None = None
     target: Number | None = None
     lease: Seconds = 60.0
+    failures: FailurePolicy = "stop"
 
 
 @dataclass(frozen=True)

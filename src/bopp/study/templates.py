@@ -14,6 +14,7 @@ workers = 1                    # evaluations at the same time
 # timeout = 600.0              # seconds for one evaluation, which fails after that; without it no limit
 # target = -9.0                # stop as soon as a trial is this good
 lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
+# failures = "continue"        # do not stop where the first three evaluations fail alike
 
 [objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
 python = "objective:loss"      # the function loss in objective.py, beside this file

@@ -1,0 +1,96 @@
+"""Correct: take back what was told, give a study another space, delete it; never silently."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bopp.cli.ask_tell import WHAT, In, Named, Noise, typed_params, typed_values
+from bopp.cli.source import STUDY, Name, Source, existing, held_open
+from bopp.cli.terminal import say
+from bopp.errors import ConfigError
+
+Why = Annotated[str, typer.Option(help="Why, for the record.")]
+Number = Annotated[int, typer.Argument(help="Of the trial.")]
+
+
+def retry(
+    numbers: Annotated[list[int] | None, typer.Argument(help="Of failed trials; all without it.")] = None,
+    source: In = STUDY,
+    name: Named = None,
+    reason: Why = "retried",
+) -> None:
+    """Have failed trials evaluated again, once the reason of their failure is mended."""
+    with held_open(source, name) as study:
+        again = study.retry(*(numbers or ()), reason=reason)
+        say(f"{len(again)} trials to be evaluated again: {', '.join(str(trial.number) for trial in again)}")
+
+
+def amend(
+    number: Number,
+    value: Annotated[str, typer.Argument(help=WHAT)],
+    reason: Why,
+    source: In = STUDY,
+    name: Named = None,
+    noise: Noise = None,
+) -> None:
+    """Put another value in place of one that was told wrongly; the old one stays in the record."""
+    with held_open(source, name) as study:
+        was = study.trials[number].values if 0 <= number < len(study.trials) else {}
+        now = study.amend(number, typed_values(study, value), reason, noise)
+        say(f"trial {number}: {_shown(was)} is now {_shown(now.values)}")
+
+
+def drop(number: Number, reason: Why, source: In = STUDY, name: Named = None) -> None:
+    """Let a trial no longer count; it stays in the record."""
+    with held_open(source, name) as study:
+        study.drop(number, reason)
+        say(f"trial {number} no longer counts")
+
+
+def migrate(
+    values: Annotated[
+        list[str] | None, typer.Argument(help="name=value, of each new parameter the value it had so far.")
+    ] = None,
+    file: Annotated[Path, typer.Option("--in", help="The study file, with the new space.")] = Path(STUDY),
+) -> None:
+    """Go on with a study in the space that its study file has now, with the trials that fit it."""
+    from bopp import open_study
+    from bopp.study.config import load
+
+    config = load(file)
+    given = typed_params(config.space, values or [])
+    with existing(str(file), None) as before:
+        counted = sum(trial.counts for trial in before.trials)
+    with open_study(config.store, config.name, config.space, migrate=given) as study:
+        kept = sum(trial.counts for trial in study.trials)
+        say(f"{study.name} goes on in the new space, with {kept} of {counted} trials")
+
+
+def delete(
+    source: Source = STUDY,
+    name: Name = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete a study with all its trials; asks first."""
+    from bopp import delete_study
+
+    with existing(source, name) as study:
+        what, url = f"{study.name!r} with {len(study.trials)} trials in {study.url}", study.location
+        called = study.name
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigError(f"wanted --yes, as there is nobody to ask whether to delete {what}")
+        if not typer.confirm(f"Delete {what}?", err=True):
+            say("Nothing was deleted")
+            return
+    delete_study(url, called)
+    say(f"Deleted {what}")
+
+
+def _shown(values: object) -> str:
+    numbers = dict(values) if isinstance(values, dict) else {}
+    return ", ".join(f"{name} {number!r}" for name, number in numbers.items()) or "a failure"

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bopp import Float, Int, Recipe, Study, delete_study, open_study
+from bopp.errors import LateTell, ObjectiveError, StudyError, TellError
+from bopp.study.exchange import exported, imported
+
+SPACE = {"x": Float(0, 1), "n": Int(1, 5)}
+
+
+@pytest.fixture
+def study(url: str) -> Any:
+    with open_study(url, "s", SPACE, recipe=Recipe.random()) as study:
+        yield study
+
+
+def told(study: Study, *values: float | None) -> None:
+    for value in values:
+        study.tell(study.ask(), value)
+
+
+def broken(params: dict[str, Any]) -> float:
+    raise RuntimeError("a bug")
+
+
+def test_failed_trials_are_evaluated_again_before_all_else(study: Study) -> None:
+    told(study, 1.0, None, None, 3.0)
+    again = study.retry(reason="the cable was loose")
+    assert [trial.number for trial in again] == [1, 2]
+    assert [trial.state for trial in study.trials] == ["done", "asked", "asked", "done"]
+    params = [trial.params for trial in study.trials[1:3]]
+    first, second, third = study.ask(), study.ask(), study.ask()
+    assert [first.params, second.params] == params
+    assert (first.number, second.number, third.number) == (1, 2, 4)
+    study.tell(first, 0.5)
+    trial = study.trials[1]
+    assert (trial.state, trial.value, trial.error) == ("done", 0.5, None)
+    (past,) = trial.superseded
+    assert (past.state, past.reason, past.error) == ("failed", "the cable was loose", "the value was None")
+    assert past.told_at is not None
+    assert past.at - past.told_at < timedelta(minutes=10)
+
+
+def test_one_failed_trial_can_be_retried_alone(study: Study) -> None:
+    told(study, None, None)
+    study.retry(1)
+    assert [trial.state for trial in study.trials] == ["failed", "asked"]
+
+
+def test_a_retried_trial_no_longer_repels(url: str) -> None:
+    with open_study(url, "s", {"x": Float(0, 1)}) as study:
+        told(study, 1.0, 2.0, None, 0.5)
+        study.fail(study.ask(), "broke", "trace")
+        assert len(study.result.history().failed) == 2
+        study.retry()
+        assert len(study.result.history().failed) == 0
+        for _ in range(2):
+            study.tell(study.ask(), 1.0)
+        assert {trial.state for trial in study.trials} == {"done"}
+
+
+@pytest.mark.parametrize(("state", "value"), [("done", 1.0), ("asked", None)])
+def test_only_failed_trials_are_retried(study: Study, state: str, value: float | None) -> None:
+    trial = study.ask()
+    if value is not None:
+        study.tell(trial, value)
+    with pytest.raises(TellError, match=f"wanted a failed trial to retry, got trial 0, which is {state}"):
+        study.retry(0)
+    told(study, None)
+    with pytest.raises(TellError):  # all or none
+        study.retry(1, 0)
+    assert study.trials[1].state == "failed"
+
+
+def test_a_late_tell_of_a_retried_trial_does_not_count(url: str) -> None:
+    with open_study(url, "s", SPACE, recipe=Recipe.random()) as one, open_study(url, "s") as other:
+        trial = one.ask()
+        other.fail(trial, "by hand")
+        other.retry(trial)
+        with pytest.raises(LateTell):
+            one.fail(trial, "late")
+        again = other.ask()
+        assert again.number == trial.number
+        other.tell(again, 1.0)
+        with pytest.raises(LateTell):
+            one.tell(trial, 2.0)
+        assert [trial.value for trial in other.trials] == [1.0]
+
+
+def test_a_wrong_value_is_amended_and_stays_in_the_record(study: Study) -> None:
+    told(study, 100.0, 3.0)
+    study.amend(0, 1.0, "a slip of the hand", noise=0.1)
+    assert study.best.number == 0
+    assert study.trials[0].noise == {"value": 0.1}
+    study.amend(0, 2.0, "and another")
+    assert [past.values for past in study.trials[0].superseded] == [{"value": 100.0}, {"value": 1.0}]
+    assert [past.reason for past in study.trials[0].superseded] == ["a slip of the hand", "and another"]
+    study.amend(1, None, "the scales were broken")
+    assert study.trials[1].state == "failed"
+    with pytest.raises(TellError, match=r"told 2\.0 already"):  # exactly once, still
+        study.tell(0, 7.0)
+    assert study.tell(0, 2.0).value == 2.0
+
+
+def test_a_dropped_trial_does_not_count_but_is_there(study: Study) -> None:
+    told(study, 1.0, 2.0)
+    study.drop(0, "the wrong sample")
+    assert (study.trials[0].state, study.best.number) == ("dropped", 1)
+    assert study.trials[0].superseded[0].values == {"value": 1.0}
+    assert len(study.result.history()) == 1
+    with pytest.raises(TellError, match="was dropped before"):
+        study.drop(0, "again")
+    with pytest.raises(TellError, match=r"was dropped \(the wrong sample\)"):
+        study.tell(0, 1.0)
+    with pytest.raises(TellError, match="wanted a trial that was told, got trial 0, which is dropped"):
+        study.amend(0, 1.0, "back")
+    result = study.optimize(lambda params: params["x"], budget=3, progress=False)
+    assert [trial.state for trial in result.trials] == ["dropped", "done", "done", "done"]
+
+
+def test_a_trial_that_is_dropped_while_it_runs_ends_nobody(url: str) -> None:
+    with open_study(url, "s", SPACE, recipe=Recipe.random()) as study:
+
+        def objective(params: dict[str, Any]) -> float:
+            with open_study(url, "s") as other:
+                if len(other.trials) == 2:
+                    other.drop(1, "not this one")
+            return 1.0
+
+        result = study.optimize(objective, budget=3, progress=False)
+        assert [trial.state for trial in result.trials] == ["done", "dropped", "done", "done"]
+
+
+@pytest.mark.parametrize("reason", ["", "  ", None, 3])
+def test_nothing_is_taken_back_without_a_reason(study: Study, reason: Any) -> None:
+    told(study, 1.0)
+    with pytest.raises(TellError, match="wanted a reason in words"):
+        study.amend(0, 2.0, reason)
+    with pytest.raises(TellError, match="wanted a reason in words"):
+        study.drop(0, reason)
+    assert study.trials[0].value == 1.0
+
+
+@pytest.mark.parametrize("number", [-1, 7, np.int64(7)])
+def test_an_unknown_trial_is_named(study: Study, number: int) -> None:
+    told(study, 1.0)
+    with pytest.raises(TellError, match=f"trial {number} was not asked for"):
+        study.drop(number, "away")
+
+
+def test_a_repeated_transaction_corrects_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(study, 1.0, None)
+    write = study._store.write
+
+    def twice(transaction: Any, alone: bool = False) -> Any:
+        write(transaction, alone)
+        return write(transaction, alone)
+
+    monkeypatch.setattr(study._store, "write", twice)
+    study.amend(0, 2.0, "once")
+    study.retry(1)
+    study.note(0, "cold")
+    assert [len(trial.superseded) for trial in study.trials] == [1, 1]
+    assert study.trials[0].notes == "cold"
+
+
+def test_the_record_survives_export_and_import(study: Study, url: str) -> None:
+    told(study, 1.0, None, 3.0)
+    study.retry(1, reason="why not")
+    study.amend(0, 2.0, "slip")
+    study.drop(2, "wrong")
+    imported(url, exported(study), "copy")
+    with open_study(url, "copy") as copy:
+        assert copy.trials == study.trials
+
+
+def test_a_stop_takes_back_what_failed_and_the_study_goes_on_as_if_it_never_had(url: str) -> None:
+    with open_study(url, "s", SPACE, seed=3) as study:
+        with pytest.raises(ObjectiveError, match="a bug"):
+            study.optimize(broken, budget=6, progress=False)
+        assert [trial.state for trial in study.trials] == ["asked"] * 3
+        assert all("RuntimeError" in (trial.superseded[0].traceback or "") for trial in study.trials)
+        result = study.optimize(lambda params: params["x"], budget=6, progress=False)
+    with open_study(url, "without a bug", SPACE, seed=3) as study:
+        clean = study.optimize(lambda params: params["x"], budget=6, progress=False)
+    assert [trial.params for trial in result.trials] == [trial.params for trial in clean.trials]
+    assert [trial.state for trial in result.trials] == ["done"] * 6
+
+
+def test_notes_add_up(study: Study) -> None:
+    told(study, 1.0)
+    study.note(0, "cold")
+    study.note(0, "cold")
+    assert study.note(0, "new oven").notes == "cold\nnew oven"
+
+
+def test_a_study_is_deleted_and_others_stay(url: str) -> None:
+    for name in ("one", "two"):
+        with open_study(url, name, SPACE, recipe=Recipe.random()) as study:
+            told(study, 1.0, 2.0)
+            study.enqueue({"x": 0.5})
+    assert delete_study(url, "one") == 2
+    with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
+        open_study(url, "one")
+    with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
+        delete_study(url, "one")
+    with open_study(url, "two") as study:
+        assert (len(study.trials), len(study.queued)) == (2, 1)
+        delete_study(url, "two")
+        with pytest.raises(StudyError, match="no longer in its store"):
+            study.tell(study.ask(), 1.0)
+    with open_study(url, "one", SPACE) as study:
+        assert (study.trials, study.queued) == ((), [])
