@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bopp import open_study
+from commands import Bopp
+
+STUDY = """
+[study]
+name = "oven"
+budget = 6
+recipe = "random"
+
+[objective]
+python = "baking:loss"
+
+[space]
+degrees = { type = "float", low = 20, high = 80, step = 0.5 }
+minutes = { type = "int", low = 5, high = 60 }
+"""
+BUG = "def loss(params):\n    return params['degree']\n"
+FIXED = "def loss(params):\n    return params['degrees']\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "baking", raising=False)
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "baking.py").write_text(BUG)
+    return tmp_path
+
+
+def run(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which imports the objective anew."""
+    program = [sys.executable, "-m", "bopp", *words]
+    return subprocess.run(program, cwd=here, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def states(here: Path) -> list[str]:
+    with open_study(f"sqlite:///{here}/study.db", "oven", read_only=True) as study:
+        return [trial.state for trial in study.trials]
+
+
+def test_a_bug_is_shown_mended_and_forgotten(here: Path) -> None:
+    ended = run(here, "run")
+    assert ended.returncode == 5
+    assert "the first 3 evaluations failed alike" in ended.stderr
+    assert "KeyError: 'degree'" in ended.stderr
+    assert 'baking.py", line 2, in loss' in ended.stderr
+    assert "bopp run --failures continue" in ended.stderr
+    assert "failed: KeyError: 'degree' (baking.py, line 2)" in ended.stderr
+    assert states(here) == ["asked"] * 3
+    shown = run(here, "trials", "--errors").stdout
+    assert shown.count("KeyError: 'degree'") == 3
+    assert "the first evaluations failed alike" in shown
+    assert "failed before: the first evaluations failed alike" in run(here, "trials").stdout
+    (here / "baking.py").write_text(FIXED)
+    assert run(here, "run").returncode == 0
+    assert states(here) == ["done"] * 6
+
+
+def test_who_goes_on_regardless_can_retry(here: Path) -> None:
+    assert run(here, "run", "--failures", "continue").returncode == 4
+    assert states(here) == ["failed"] * 6
+    assert "(baking.py, line 2)" in run(here, "trials").stdout
+    (here / "baking.py").write_text(FIXED)
+    ended = run(here, "retry", "2", "4", "--reason", "mended")
+    assert ended.stderr == "2 trials to be evaluated again: 2, 4\n"
+    assert run(here, "retry").stderr.startswith("4 trials ")
+    assert run(here, "run").returncode == 0
+    assert states(here) == ["done"] * 6
+
+
+def test_the_study_file_can_say_that_failures_do_not_stop_it(here: Path, bopp: Bopp) -> None:
+    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 4\nfailures = "continue"'))
+    assert bopp("run").code == 4
+    assert states(here) == ["failed"] * 4
+    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 4\nfailures = "go"'))
+    assert '[study] failures: wanted "stop" or "continue", got "go"' in bopp("run").err
+
+
+def test_a_program_that_does_not_exist_stops_at_once(here: Path, bopp: Bopp) -> None:
+    command = 'command = "no-such-program {degrees} {minutes}"'
+    (here / "study.toml").write_text(STUDY.replace('python = "baking:loss"', command))
+    ended = bopp("run")
+    assert ended.code == 5
+    assert ended.err.startswith("bopp: cannot start 'no-such-program' in ")
+    assert states(here) == ["asked"]
+
+
+def by_hand(here: Path, bopp: Bopp) -> None:
+    for value in ("0.9", "7", "0.8"):
+        bopp("ask")
+        number = len(states(here)) - 1
+        assert bopp("tell", number, value).code == 0
+
+
+def test_a_mistyped_value_is_amended_and_a_wrong_one_dropped(here: Path, bopp: Bopp) -> None:
+    by_hand(here, bopp)
+    ended = bopp("amend", 1, "-0.7", "--reason", "a slip of the hand")
+    assert (ended.code, ended.err) == (0, "trial 1: value 7.0 is now value -0.7\n")
+    assert bopp("drop", 2, "--reason", "the wrong flour").err == "trial 2 no longer counts\n"
+    trials = json.loads(bopp("trials", "--json").out)
+    assert [trial["state"] for trial in trials] == ["done", "done", "dropped"]
+    past = trials[1]["superseded"][0]
+    assert (past["values"], past["reason"]) == ({"value": 7.0}, "a slip of the hand")
+    assert past["at"] > past["told_at"]
+    table = bopp("trials").out
+    assert "done before: a slip of the hand" in table
+    assert "done before: the wrong flour" in table
+    assert bopp("best").out.splitlines()[0] == "value      -0.7"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("amend", 0, "2"), "Missing option '--reason'"),
+        (("amend", 0, "2", "--reason", " "), "wanted a reason in words"),
+        (("amend", 0, "two", "--reason", "x"), "wanted a number as value, got 'two'"),
+        (("amend", 9, "2", "--reason", "x"), "trial 9 was not asked for"),
+        (("drop", 0), "Missing option '--reason'"),
+        (("drop", -1, "--reason", "x"), "trial -1 was not asked for"),
+        (("retry", 0), "wanted a failed trial to retry, got trial 0, which is done"),
+        (("delete",), "wanted --yes, as there is nobody to ask whether to delete 'oven' with 3 trials in"),
+        (("delete", "study.toml", "bread"), "has no study 'bread'"),
+    ],
+)
+def test_a_wrong_correction_is_one_line_and_changes_nothing(
+    here: Path, bopp: Bopp, words: tuple[object, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand(here, bopp)
+    before = bopp("trials", "--json").out
+    ended = bopp(*words)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+    assert bopp("trials", "--json").out == before
+
+
+def test_a_study_is_deleted_with_a_word(here: Path, bopp: Bopp) -> None:
+    by_hand(here, bopp)
+    ended = bopp("delete", "--yes")
+    assert ended.code == 0
+    assert ended.err.startswith("Deleted 'oven' with 3 trials in sqlite:///")
+    assert "has no study 'oven'" in bopp("status").err
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n", 3), ("", 3), ("y", None)])
+def test_somebody_at_a_terminal_is_asked(here: Path, bopp: Bopp, answer: str, left: int | None) -> None:
+    by_hand(here, bopp)
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    ended = subprocess.run(
+        [sys.executable, "-m", "bopp", "delete"], stdin=theirs, capture_output=True, text=True, cwd=here
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert "Delete 'oven' with 3 trials in sqlite:///" in ended.stderr + ended.stdout
+    assert bopp("status").code == (2 if left is None else 0)
+
+
+def test_a_changed_space_names_the_command_that_takes_it_over(here: Path, bopp: Bopp) -> None:
+    by_hand(here, bopp)
+    wider = STUDY.replace("high = 80", "high = 90") + 'fan = { type = "choice", options = ["on", "off"] }\n'
+    (here / "study.toml").write_text(wider)
+    refused = bopp("ask")
+    assert refused.code == 2
+    assert "or bopp migrate" in refused.err
+    assert "'fan' is new in the space: wanted the value that it had so far" in bopp("migrate").err
+    ended = bopp("migrate", "fan=off")
+    assert (ended.code, ended.err) == (0, "oven goes on in the new space, with 3 of 3 trials\n")
+    assert bopp("ask").code == 0
+    (here / "study.toml").write_text(wider.replace("low = 20", "low = 79.5"))
+    kept = sum(trial["params"]["degrees"] >= 79.5 for trial in json.loads(bopp("trials", "--json").out))
+    assert bopp("migrate").err.endswith(f"with {kept} of 4 trials\n")
+
+
+def test_ask_takes_the_study_as_tell_does(here: Path, bopp: Bopp) -> None:
+    (here / "other.toml").write_text(STUDY.replace("oven", "stove"))
+    assert bopp("ask", "--in", "other.toml").code == 0
+    assert bopp("tell", 0, 1, "--in", "other.toml").code == 0
+    url = f"sqlite:///{here}/study.db"
+    assert bopp("ask", "--in", url, "--name", "stove").out.startswith("trial 1")
+    assert bopp("ask", "other.toml", "--in", "study.toml").code == 2
+
+
+def test_a_name_twice_is_refused(here: Path, bopp: Bopp) -> None:
+    ended = bopp("enqueue", "minutes=6", "minutes=7")
+    assert (ended.code, ended.err) == (2, "bopp: wanted minutes once, got it twice: minutes=6 minutes=7\n")
+
+
+def test_a_note_adds_to_those_before(here: Path, bopp: Bopp) -> None:
+    bopp("ask")
+    bopp("tell", 0, 1, "--note", "cold")
+    bopp("tell", 0, 1, "--note", "and dark")
+    assert json.loads(bopp("trials", "--json").out)[0]["notes"] == "cold\nand dark"
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("amend",), ("paper",), ("paper", "run")])
+def test_h_helps(bopp: Bopp, words: tuple[str, ...]) -> None:
+    assert bopp(*words, "-h").out == bopp(*words, "--help").out != ""
+
+
+@pytest.mark.parametrize("pipe", ["2>&1 | head -n 1", "2>/dev/null | head -n 1", "2>&1 | true"])
+def test_a_closed_pipe_does_not_end_a_study(here: Path, pipe: str) -> None:
+    (here / "baking.py").write_text("def loss(params):\n    print('x' * 99999, flush=True)\n    return 1.0\n")
+    ended = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" -m bopp run {pipe}; exit ${{PIPESTATUS[0]}}'],
+        cwd=here,
+        capture_output=True,
+    )
+    assert ended.returncode == 0
+    assert states(here) == ["done"] * 6
