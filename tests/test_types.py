@@ -25,12 +25,22 @@ def measured(params: bopp.Params) -> dict[str, float]:
     return {"value": float(params["x"]), "memory": 3.0}
 
 
+def by_keyword(x: float, y: float) -> float:
+    return x + y
+
+
+async def waited(x: float, y: float) -> float:
+    return x + y
+
+
 def enough(optimizer: bopp.Optimizer, trial: Trial) -> bool:
     return trial.value is not None and trial.value < 0.1
 
 
 one_kind = {"x": Float(0, 1), "y": Float(0, 1)}
 bopp.minimize(loss, one_kind)
+bopp.minimize(by_keyword, one_kind)
+bopp.minimize(waited, {"x": (0.0, 1.0), "y": 3})
 bopp.maximize(loss, {"x": Float(0, 1), "n": Int(1, 9), "c": Choice(["a", None])}, 9, seed=1, workers=2)
 limits = [bopp.AtMost("memory", 16.0), bopp.AtLeast("memory", 1.0)]
 bopp.minimize(measured, one_kind, constraints=limits, callback=enough, start=[{"x": 0.5, "y": 0.5}])
@@ -50,7 +60,7 @@ space = {"x": bopp.Float(0, 1)}
 bopp.minimize(lambda params: 0.0, space, worker=2)
 bopp.maximize(lambda params: 0.0, space, worker=2)
 bopp.optimize(lambda params: 0.0, bopp.Problem(space), worker=2)
-bopp.minimize(lambda params: 0.0, [("x", 3)])
+bopp.minimize(3, space)
 bopp.minimize(lambda params: 0.0, space, budget="9")
 bopp.maximize(lambda params: 0.0, space, budget="9")
 bopp.Problem(space, {"value": "up"})

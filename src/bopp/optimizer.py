@@ -14,9 +14,9 @@ from bopp.arguments import checked_count, checked_reason, checked_recipe, checke
 from bopp.errors import TellError
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.result import Result
-from bopp.run.evaluation import Objective
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits, run_trials
+from bopp.run.objective import Function, called
 from bopp.run.place import evaluator
 from bopp.run.progress import meter, spent
 from bopp.space import Params, Space
@@ -172,7 +172,7 @@ class Optimizer:
 
 
 def optimize(
-    objective: Objective,
+    objective: Function,
     problem: Problem,
     budget: int = 50,
     *,
@@ -191,8 +191,8 @@ def optimize(
     """Solve a problem in `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
 
     Args:
-        objective: takes a dict of params and returns a number, or a dict with every name that the problem
-            declares; an exception or NaN is a failed trial.
+        objective: takes the params by keyword or as a dict, and returns a number, or a dict with every name
+            that the problem declares; an exception or NaN is a failed trial. It may be async.
         problem: the space, the named objective with its direction, and the constraints.
         budget: how many evaluations, failed ones included; those of `trials` do not count.
         seed: with one worker, the same seed gives the same run.
@@ -222,8 +222,8 @@ def optimize(
     def ask() -> Trial | None:
         return None if next(turns, None) is None else optimizer.ask()
 
-    total = spent(optimizer.result) + budget
-    with evaluator(objective, workers, trial_timeout) as evaluation, meter(total, progress) as show:
+    function, total = called(objective, optimizer.space), spent(optimizer.result) + budget
+    with evaluator(function, workers, trial_timeout) as evaluation, meter(total, progress) as show:
         try:
             run_trials(optimizer, ask, evaluation, workers, show, limits)
         except KeyboardInterrupt:
@@ -232,7 +232,7 @@ def optimize(
 
 
 def minimize(
-    objective: Objective,
+    objective: Function,
     space: Declaration,
     budget: int = 50,
     *,
@@ -252,8 +252,9 @@ def minimize(
     """Find the params with the lowest value in `budget` evaluations; Ctrl-C returns what was found so far.
 
     Args:
-        objective: takes a dict of params and returns a number; an exception or NaN is a failed trial. It may
-            return a dict with the number under "value"; anything else in it is kept with the trial.
+        objective: takes the params by keyword, as in f(rate, layers), or as a dict, and returns a number; an
+            exception or NaN is a failed trial. It may return a dict with the number under "value"; anything
+            else in it is kept with the trial. It may be async.
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
         budget: how many evaluations, failed ones included; those of `trials` do not count.
         constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
@@ -289,7 +290,7 @@ def minimize(
 
 
 def maximize(
-    objective: Objective,
+    objective: Function,
     space: Declaration,
     budget: int = 50,
     *,

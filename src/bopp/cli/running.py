@@ -158,12 +158,14 @@ def _job_of(
 def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
     from bopp.cli.live import Logged, Unbroken, live
     from bopp.run.loop import Limits
+    from bopp.run.objective import called
     from bopp.study.runner import run_study
 
     timeout = ON_ITS_OWN if job.timeout is None else job.timeout
-    objective: Objective = Unbroken(job.objective)
+    function = called(job.objective, study.space)
+    objective: Objective = Unbroken(function)
     if sys.stderr.isatty():
-        objective = Logged(job.objective, log)
+        objective = Logged(function, log)
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result) as show:

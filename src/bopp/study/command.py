@@ -56,7 +56,7 @@ class Command:
     folder: Path | None = None
     optional: tuple[str, ...] = ()
 
-    def __call__(self, params: Params) -> float | dict[str, Any]:
+    def __call__(self, params: Params, /) -> float | dict[str, Any]:
         self.check([*params, *(name for name in self.optional if name not in params)])
         out, err, code = _run(self._words(params), self.folder)
         if code != 0:

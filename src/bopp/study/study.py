@@ -16,9 +16,9 @@ from bopp.errors import LateTell, StoreError, TellError
 from bopp.plain import write_recipe
 from bopp.problem import Direction, Problem
 from bopp.result import Result
-from bopp.run.evaluation import Objective
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
+from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
 from bopp.study import schema
@@ -217,7 +217,7 @@ class Study:
 
     def optimize(
         self,
-        objective: Objective,
+        objective: Function,
         budget: int = 50,
         workers: int | None = None,
         *,
@@ -235,8 +235,8 @@ class Study:
         trials of other workers, and takes over those of workers that fall silent.
 
         Args:
-            objective: takes a dict of params and returns a number, or a dict with every name that the problem
-                declares; an exception or NaN is a failed trial.
+            objective: takes the params by keyword or as a dict, and returns a number, or a dict with every
+                name that the problem declares; an exception or NaN is a failed trial. It may be async.
             budget: trials in total, including failed ones but not those observed elsewhere.
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
@@ -252,9 +252,10 @@ class Study:
         self._store.check_writable()
         budget = checked_count("budget", budget)
         limits = Limits.from_now(target, time_limit, callback, failures)
+        function = called(objective, self.space)
         with meter(budget, progress) as show:
             try:
-                run_study(self, objective, budget, workers, trial_timeout, executor, limits, show)
+                run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
             except KeyboardInterrupt:
                 show.interrupted()
         return self.result
