@@ -1,12 +1,16 @@
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bopp
 from bopp import Choice, Fixed, Float, Int, Optimizer, Space, minimize
 from bopp.errors import SpaceError
-from bopp.plain import read_space, write_space
+from bopp.plain import read_params, read_space, write_params, write_space
 
 NETWORK = {
     "optimizer": Choice(["sgd", "adam", "lbfgs"]),
@@ -144,6 +148,14 @@ def test_params_that_do_not_fit_the_conditions_are_refused(params: dict[str, Any
             {"a": Float(0, 1, when={"b": [0.5]}), "b": (0.0, 1.0)},
             "'a': when wants a Choice, an Int or a Fixed",
         ),
+        ({"a": Float(0, 1, when={"b": [9]}), "b": (1, 8)}, "'a': when 'b': wanted an integer from 1 to 8"),
+        ({"a": Float(0, 1, when={"b": 3}), "b": Int(0, 9, step=2)}, "'a': when 'b': wanted a value on its"),
+        (
+            {"a": Float(0, 1, when={"b": 0.25}), "b": Float(0, 1, step=0.1)},
+            "'a': when 'b': wanted a value on its steps, got 0.25",
+        ),
+        ({"a": Float(0, 1, when={"b": 1}), "b": (0, 10**30)}, "'a': when wants a Choice"),
+        ({"a": Int(0, 1, when={"a": [1]})}, "do not go round in a circle, got \\['a'\\]"),
         (
             {"a": Int(0, 1, when={"b": [1]}), "b": Int(0, 1, when={"a": [1]})},
             "do not go round in a circle, got \\['a', 'b'\\]",
@@ -202,3 +214,185 @@ def test_a_fixed_parameter_is_in_the_params_and_takes_no_column() -> None:
     with pytest.raises(SpaceError, match="'epochs': wanted 30, which is fixed, got 31"):
         space.check({"x": 0.5, "epochs": 31, "device": "cpu"})
     assert read_space(write_space(space)) == space
+
+
+FAMILIES: dict[str, Any] = {
+    "mom": Float(0, 1, when={"opt": ["sgd", "rms"]}),
+    "beta": Float(0, 1, when={"opt": ["rms", "adam"]}),
+    "bias": Choice(["a", "b", "c"], when={"opt": ["adam"]}),
+    "opt": Choice(["sgd", "rms", "adam"], when={"family": "gradient"}),
+    "family": ["gradient", "none"],
+    "decay": Fixed(3, when={"opt": "sgd"}),
+    "epochs": 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "settled"),
+    [
+        ({"mom": 0.5}, {"family": "gradient", "mom": 0.5, "epochs": 5}),
+        (
+            {"mom": 0.5, "beta": 0.25},
+            {"family": "gradient", "opt": "rms", "mom": 0.5, "beta": 0.25, "epochs": 5},
+        ),
+        ({"bias": "b"}, {"family": "gradient", "opt": "adam", "bias": "b", "epochs": 5}),
+        ({"decay": 3}, {"family": "gradient", "opt": "sgd", "decay": 3, "epochs": 5}),
+        ({"opt": "sgd"}, {"family": "gradient", "opt": "sgd", "decay": 3, "epochs": 5}),
+        ({"family": "none"}, {"family": "none", "epochs": 5}),
+        ({"epochs": 5}, {"epochs": 5}),
+    ],
+)
+def test_a_part_settles_what_it_needs_and_the_rest_is_suggested(
+    part: dict[str, Any], settled: dict[str, Any]
+) -> None:
+    space = Space(FAMILIES)
+    assert space.check_part(part) == settled
+    held = space.holding(space.check_part(part))
+    for u in np.random.default_rng(0).random((60, space.dimension)):
+        params = held.decode(u)
+        assert params.items() >= part.items()
+        assert space.check(params) == params
+        assert np.array_equal(held.snap(u[None])[0], space.encode(params))
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"mom": 0.5, "bias": "a"}, "'mom' applies only where opt is 'sgd' or 'rms', 'bias' applies only"),
+        ({"mom": 0.5, "family": "none"}, "'opt' applies only where family is 'gradient'"),
+        ({"mom": 0.5, "opt": "adam"}, "'mom' applies only where opt is 'sgd' or 'rms'"),
+        ({"decay": 4}, "'decay': wanted 3, which is fixed, got 4"),
+        ({"mom": 2.0}, "'mom': wanted a number in"),
+        ({"epoch": 5}, "wanted some of the params"),
+        ({}, "wanted some of the params"),
+    ],
+)
+def test_a_part_that_is_impossible_is_refused_when_it_is_queued(part: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpaceError, match=words):
+        Optimizer(FAMILIES).enqueue(part)
+
+
+def test_an_option_that_only_equals_the_wanted_one_does_not_meet_a_condition() -> None:
+    space = Space({"t": [True, 1, False], "z": Float(0, 1, when={"t": 1})})
+    assert space.check({"t": True}) == {"t": True}
+    assert space.check({"t": 1, "z": 0.5}) == {"t": 1, "z": 0.5}
+    with pytest.raises(SpaceError, match="'z' applies only where t is 1"):
+        space.check_part({"t": True, "z": 0.5})
+
+
+def test_a_part_of_a_space_that_is_used_up_is_still_handed_out() -> None:
+    optimizer = Optimizer({"a": ["x", "y"], "b": Int(1, 3, when={"a": "x"})})
+    seen = []
+    for number in range(5):
+        optimizer.enqueue({"a": "x"})
+        seen.append(optimizer.ask())
+        optimizer.tell(seen[-1], float(number))
+    assert {trial.params["b"] for trial in seen[:3]} == {1, 2, 3}
+    assert all(trial.params["a"] == "x" for trial in seen)
+
+
+def test_what_is_fixed_may_be_left_out_of_params() -> None:
+    optimizer = Optimizer(FAMILIES)
+    observed = optimizer.observe({"family": "gradient", "opt": "sgd", "mom": 0.5}, 1.0)
+    assert observed.params == {"mom": 0.5, "opt": "sgd", "family": "gradient", "decay": 3, "epochs": 5}
+    assert optimizer.observe({"family": "none"}, 1.0).params == {"family": "none", "epochs": 5}
+    with pytest.raises(SpaceError, match=r"missing \['family'\], unknown \[\]"):
+        optimizer.observe({"epochs": 5}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("when", "wanted"),
+    [
+        ("b", {"t": ["b"]}),
+        ({"c", "b"}, {"t": ["b", "c"]}),
+        (("b", "c"), {"t": ["b", "c"]}),
+        (np.array(["b", "c"]), {"t": ["b", "c"]}),
+        ([np.str_("b")], {"t": ["b"]}),
+    ],
+)
+def test_the_values_of_a_condition_are_taken_as_people_write_them(when: Any, wanted: Any) -> None:
+    space = Space({"t": ["a", "b", "c"], "z": Float(0, 1, when={"t": when})})
+    assert write_space(space)["z"]["when"] == wanted
+    assert read_space(write_space(space)) == space
+
+
+def test_a_condition_on_a_stepped_float_or_on_tuples_is_met() -> None:
+    space = Space(
+        {
+            "t": Float(0, 1, step=0.1),
+            "sizes": [(1, 2), (3,)],
+            "z": Float(0, 1, when={"t": 0.1 + 0.2, "sizes": [(1, 2)]}),
+        }
+    )
+    assert space.decode(np.array([0.31, 0.0, 0.5])) == {"t": 0.3, "sizes": (1, 2), "z": 0.5}
+    assert space.decode(np.array([0.31, 1.0, 0.5])) == {"t": 0.3, "sizes": (3,)}
+    assert space.check({"t": 0.1 + 0.2, "sizes": (1, 2), "z": 0.5})["t"] == 0.3
+    assert read_space(write_space(space)) == space
+
+
+def test_a_value_that_a_condition_names_twice_counts_once() -> None:
+    space = Space({"t": ["a", "b"], "n": Int(1, 3, when={"t": ["a", "a"]})})
+    assert space.size == 4
+    assert space.holding(space.check_part({"n": 2})).size == 1
+
+
+KINDS = st.sampled_from(
+    [
+        Float(-1, 1),
+        Float(0, 1, step=0.125),
+        Float(-0.7, 1, step=0.3),
+        Int(1, 3),
+        Int(-9, 9, step=4),
+        Int(1, 300, log=True),
+        Choice(["a", "b"]),
+        Choice(["a", None, (1, 2)]),
+        Choice([8, 16, 32], ordered=True),
+        Fixed(7),
+    ]
+)
+
+
+SMALL = st.sampled_from([Float(0, 1, step=0.5), Int(-4, 4, step=8), Choice(["a", None, "b"]), Fixed(7)])
+
+
+@st.composite
+def spaces(draw: st.DrawFn, kinds: st.SearchStrategy[Any], most: int) -> Space:
+    """Any kinds, each of which may hang on the values of one or two that come before it."""
+    parameters: dict[str, Any] = {"n": Int(0, 2)}
+    for number in range(draw(st.integers(1, most))):
+        when = {}
+        parents = [name for name, one in parameters.items() if one.checked().gridded]
+        for name in draw(st.lists(st.sampled_from(parents), max_size=2, unique=True)) if parents else ():
+            values = list(parameters[name].checked().values())
+            when[name] = draw(st.lists(st.sampled_from(values), min_size=1, max_size=3))
+        parameters[f"p{number}"] = replace(draw(kinds), when=when or None)
+    return Space(dict(draw(st.permutations(list(parameters.items())))))
+
+
+@given(space=spaces(KINDS, 6), seed=st.integers(0, 10**6))
+def test_any_space_goes_to_the_cube_and_back(space: Space, seed: int) -> None:
+    assert read_space(json.loads(json.dumps(write_space(space)))) == space
+    rng = np.random.default_rng(seed)
+    U = rng.random((8, space.dimension))
+    snapped = space.snap(U)
+    assert np.array_equal(space.snap(snapped), snapped)
+    for u, on_grid in zip(U, snapped, strict=True):
+        params = space.decode(u)
+        assert space.check(params) == params
+        assert space.is_whole(params)
+        point, real = space.encode(params), space.real
+        assert np.array_equal(point[~real], on_grid[~real])  # bit for bit
+        assert np.allclose(point[real], on_grid[real], rtol=0, atol=1e-15)
+        assert read_params(space, json.loads(json.dumps(write_params(space, params)))) == params
+        name = str(rng.choice(list(params)))
+        part = space.check_part({name: params[name]})
+        assert part.items() <= space.check(space.holding(part).decode(u)).items()
+
+
+@given(small=spaces(SMALL, 3))
+@settings(max_examples=25)
+def test_a_small_space_is_counted_exactly_and_never_repeated(small: Space) -> None:
+    assert len(np.unique(small.grid, axis=0)) == len(small.grid) == small.size
+    optimizer = Optimizer(small, recipe=bopp.Recipe.random())
+    seen = [repr(optimizer.ask().params) for _ in range(int(small.size))]
+    assert len(set(seen)) == small.size

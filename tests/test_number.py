@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -74,6 +76,9 @@ def test_integers_of_any_size_come_back(low: int, last: int, step: int, at: int)
         (Float(0, 1, step=2), "step must be above 0 and at most high - low, got 2.0"),
         (Float(1, 2, log=True, step=0.1), "either log or a step"),
         (Float(0, 1, step=1e-20), "a step that a float can resolve"),
+        (Float(1e16, 1e16 + 100, step=1), "a step that a float can resolve"),
+        (Float(5e-324, 1e-320, step=5e-324), "a step that a float can resolve"),
+        (Float(0, 1, step=math.inf), "step: wanted a finite number, got inf"),
         (Float(0, 1, step="a"), "step: wanted a finite number, got 'a'"),  # type: ignore[arg-type]
         (Int(0, 9, step=-1), "step must be above 0"),
         (Int(0, 9, step=2.5), "step: wanted a whole number, got 2.5"),  # type: ignore[arg-type]
@@ -87,3 +92,44 @@ def test_a_wrong_step_is_named(parameter: Float | Int, words: str) -> None:
 
 def test_a_step_of_one_is_no_step() -> None:
     assert Space({"n": Int(1, 9, step=1)}) == Space({"n": Int(1, 9)})
+
+
+@pytest.mark.parametrize(
+    ("stepped", "first", "last", "levels"),
+    [
+        (Float(0, 1, step=0.1), [0.0, 0.1, 0.2, 0.3], 1.0, 11),
+        (Float(-0.7, -0.1, step=0.1), [-0.7, -0.6, -0.5], -0.1, 7),
+        (Float(-1, 1, step=0.3), [-1.0, -0.7, -0.4, -0.1, 0.2], 0.8, 7),
+        (Float(0.2, 0.3, step=0.1), [0.2, 0.3], 0.3, 2),  # 0.3 - 0.2 < 0.1
+        (Float(0.1, 0.1 * 3, step=0.1), [0.1, 0.2, 0.3], 0.3, 3),
+        (Float(0, 1, step=1 / 3), [0.0, 1 / 3, 2 / 3], 0.9999999999999999, 4),
+        (Float(0, 1, step=1e-15), [0.0, 1e-15, 2e-15, 3e-15], 1.0, 10**15 + 1),
+        (Float(-1.7e308, 1.7e308, step=1e307), [-1.7e308, -1.6e308], 1.7e308, 35),
+        (Float(0, 1e-300, step=1e-302), [0.0, 1e-302, 2e-302, 3e-302], 1e-300, 101),
+        (Float(1e15, 1e15 + 10, step=0.5), [1e15, 1e15 + 0.5], 1e15 + 10, 21),
+        (Int(5, 101, step=95), [5, 100], 100, 2),
+        (Int(-(2**63), 2**63 - 1, step=7), [-(2**63)], 2**63 - 1 - (2**64 - 1) % 7, (2**64 - 1) // 7 + 1),
+        (Int(0, 10**300, step=3), [0], 10**300 - 1, 10**300 // 3 + 1),
+    ],
+)
+def test_steps_of_every_size_are_on_the_grid_and_come_back(
+    stepped: Float | Int, first: list[float], last: float, levels: int
+) -> None:
+    stepped = stepped.checked()
+    assert stepped.levels == levels
+    assert [value for value, _ in zip(stepped.values(), first, strict=False)] == first
+    assert stepped.decode([1.0] * stepped.width) == last
+    U = np.vstack([np.random.default_rng(0).random((200, stepped.width)), np.zeros((1, stepped.width))])
+    for u, snapped in zip(U, stepped.snap(U), strict=True):
+        value = stepped.decode(u.tolist())
+        assert stepped.check(value) == value
+        assert stepped.decode(stepped.encode(value)) == value
+        if stepped.gridded:
+            assert stepped.encode(value) == snapped.tolist()
+
+
+def test_a_number_computed_to_be_on_a_step_is_on_it() -> None:
+    stepped = Float(0, 1, step=0.1).checked()
+    assert [stepped.check(value) for value in np.arange(0, 1.01, 0.1)] == list(stepped.values())
+    assert stepped.check(0.25) == 0.25  # between two steps: kept as it was observed
+    assert stepped.check(0.3 + 1e-12) == 0.3 + 1e-12

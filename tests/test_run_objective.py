@@ -259,7 +259,11 @@ def test_an_interrupt_cancels_an_async_objective_in_its_thread(monkeypatch: pyte
 
 
 def test_an_error_in_an_async_objective_is_a_failed_trial() -> None:
-    assert evaluate(called(diverges, SPACE), PARAMS) == (None, "ValueError: 3 layers")
+    value, failure = evaluate(called(diverges, SPACE), PARAMS)
+    assert value is None
+    assert failure is not None
+    assert failure.error == "ValueError: 3 layers"
+    assert "in diverges" in (failure.traceback or "")
 
 
 def test_async_objectives_run_in_processes_and_time_out() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,10 +56,22 @@ class Conditions:
         """Whether a parameter applies, given those params that come before it in `order`."""
         return all(condition.met(params, self._parameters) for condition in self._of[name])
 
+    def wanted(self, names: Iterable[str]) -> dict[str, list[Any]]:
+        """The other parameters that have to apply for all of these to, each with the values that do."""
+        needed, wanted = set(names), dict[str, list[Any]]()
+        for name in reversed(self.order):
+            for condition in self._of[name] if name in needed else ():
+                other = condition.name
+                needed.add(other)
+                values = wanted.get(other, condition.values)
+                wanted[other] = [one for one in values if condition.met({other: one}, self._parameters)]
+        return wanted
+
     def words(self, name: str) -> str:
-        """When a parameter applies."""
+        """When a parameter applies, as a sentence."""
         conditions = self._parameters[name].conditions
-        return " and ".join(f"{other} is {' or '.join(map(repr, values))}" for other, values in conditions)
+        words = [f"{other} is {' or '.join(map(repr, values))}" for other, values in conditions]
+        return f"{name!r} applies only where {' and '.join(words)}"
 
     def mask(self, U: Array, columns: Mapping[str, slice]) -> Mask:
         """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
@@ -89,16 +101,23 @@ class Conditions:
     def _condition(self, name: str, other: str, values: tuple[Any, ...]) -> Condition:
         parent = self._parameters[other]
         if not parent.gridded:
-            raise SpaceError(f"{name!r}: when wants a Choice, an Int or a Fixed, got {other!r}, {parent!r}")
-        checked = []
+            raise SpaceError(
+                f"{name!r}: when wants a Choice, an Int or a Fixed, or a Float with a step, "
+                f"got {other!r}, {parent!r}"
+            )
+        found: dict[tuple[float, ...], Any] = {}
         for value in values:
             try:
-                checked.append(parent.check(value))
+                checked = parent.check(value)
             except SpaceError as error:
                 if parent.width:  # a Fixed has just one value, whichever others it might have had
                     raise SpaceError(f"{name!r}: when {other!r}: {error}") from None
-        rows = [parent.encode(value) for value in checked]
-        return Condition(other, tuple(checked), np.array(rows).reshape(len(rows), parent.width))
+                continue
+            row = parent.encode(checked)
+            if not parent.suggests(checked):
+                raise SpaceError(f"{name!r}: when {other!r}: wanted a value on its steps, got {value!r}")
+            found[tuple(row)] = checked
+        return Condition(other, tuple(found.values()), np.array([*found]).reshape(len(found), parent.width))
 
 
 def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:

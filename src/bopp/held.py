@@ -56,6 +56,9 @@ class Held(Parameter):
     def decode(self, u: Sequence[float]) -> Any:
         return self.allowed[int(self._nearest(np.array([u]))[0])]
 
+    def suggests(self, value: Any) -> bool:
+        return self.parameter.suggests(value)
+
     def snap(self, U: Array) -> Array:
         return self.columns[self._nearest(U)]
 

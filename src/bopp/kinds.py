@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
@@ -35,8 +36,10 @@ def parameter(declared: Any) -> Parameter:
         return declared
     if isinstance(declared, tuple):
         return _between(declared)
+    if isinstance(declared, np.ndarray) and declared.ndim == 0:
+        return Fixed(declared.item())
     if isinstance(declared, list | range | np.ndarray):
-        options = list(declared)
+        options = declared.tolist() if isinstance(declared, np.ndarray) else list(declared)
         return Choice(options, ordered=in_order(options))
     if hasattr(declared, "dist"):
         return from_distribution(declared)
@@ -58,8 +61,10 @@ def from_distribution(distribution: Any) -> Parameter:
             f"got {distribution!r}"
         )
     low, high = distribution.support()
-    if not low <= high:
+    if np.ndim(low) or np.ndim(high) or not low <= high:
         raise SpaceError(f"wanted a distribution with values, got {kind} from {low} to {high}")
+    if kind in ("loguniform", "reciprocal") and not math.isclose(distribution.median() ** 2, low * high):
+        raise SpaceError(f"wanted a loguniform without loc, got one from {low} to {high}")
     if kind == "randint":
         return Int(int(low), int(high)) if low < high else Choice([int(low)])
     return Float(float(low), float(high), log=kind != "uniform") if low < high else Choice([float(low)])

@@ -27,14 +27,15 @@ from bopp.scales import (
     log_ratio,
     real,
     round_numbers,
+    steps_between,
     to_unit,
     whole,
-    whole_steps,
 )
 
 EXACT_LEVELS = 2**50  # one column can always tell this many evenly spaced integers apart
 EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
 TABULATED = 4096  # a logarithmic Int with up to this many values is encoded in advance
+ROUNDING = 1e-12  # relative to a number of steps: what computing low, high or the step may have done to it
 DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
 
 
@@ -56,7 +57,9 @@ class Float(Parameter):
         check_range(low, high, self.log)
         step = None if self.step is None else real("step", self.step)
         check_step(low, high, step, self.log)
-        if step is not None and high / step - low / step > EXACT_LEVELS:
+        if step is not None and (
+            steps_between(low, high, step) > EXACT_LEVELS or step < 4 * math.ulp(max(abs(low), abs(high)))
+        ):
             raise SpaceError(f"wanted a step that a float can resolve, got {step!r}")
         return Float(low, high, bool(self.log), step, self.when)
 
@@ -76,12 +79,12 @@ class Float(Parameter):
         number = real("value", value)
         if not self.low <= number <= self.high:
             raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {value!r}")
-        return number
+        return number if self.step is None else self._written(number)
 
     def encode(self, value: Any) -> list[float]:
         if self._steps is None or self.step is None:
             return [to_unit(value, self.low, self.high, self.log)]
-        place = round((value - self.low) / self.step)
+        place = round(steps_between(self.low, value, self.step))
         if 0 <= place < self._steps.levels and self._at(place) == value:
             return self._steps.encode(place)
         return [to_unit(value, self.low, self._at(self._steps.high), log=False)]
@@ -115,7 +118,13 @@ class Float(Parameter):
         """The number of steps from `low`; None without a step."""
         if self.step is None:
             return None
-        return Int(0, whole_steps(self.high - self.low, self.step))
+        steps = steps_between(self.low, self.high, self.step)
+        return Int(0, math.floor(steps + ROUNDING * min(steps, 1e9)))
+
+    def _written(self, number: float) -> float:
+        """The number on the steps that this one, computed as 0.1 + 0.2, was meant to be; or itself."""
+        on = self.decode(self.encode(number))
+        return on if abs(on - number) <= 2 * math.ulp(max(abs(self.low), abs(self.high))) else number
 
     def _at(self, place: int) -> float:
         """The number that is so many steps from `low`, as people write it: 0.3, not 0.30000000000000004."""
@@ -171,7 +180,7 @@ class Int(Parameter):
 
     def decode(self, u: Sequence[float]) -> int:
         number = self._nearest(u[0]) + (self._rest.decode(u[1:]) if self._rest else 0)
-        return min(max(number, self.low), self.high)
+        return min(max(number, self.low), self.low + self._last * self._step)
 
     def snap(self, U: Array) -> Array:
         if self._rest:

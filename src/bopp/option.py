@@ -177,7 +177,12 @@ class Fixed(Parameter):
         return False
 
     def check(self, value: Any) -> Any:
-        if isinstance(value, bool) != isinstance(self.value, bool) or value != self.value:
+        given = value.item() if isinstance(value, np.generic) else value
+        try:
+            same = isinstance(given, bool) == isinstance(self.value, bool) and bool(given == self.value)
+        except (TypeError, ValueError):  # an array
+            same = False
+        if not same and given is not self.value:  # NaN is not even equal to itself
             raise SpaceError(f"wanted {self.value!r}, which is fixed, got {value!r}")
         return self.value
 

@@ -88,6 +88,10 @@ class Parameter:
         """The value at these columns, or the nearest one on a grid."""
         raise NotImplementedError
 
+    def suggests(self, value: Any) -> bool:
+        """Whether a suggestion can be this value, which `check` returned; one between two steps cannot."""
+        return bool(self.decode(self.encode(value)) == value)
+
     def snap(self, U: Array) -> Array:
         """U (m, width) with each row moved to the columns of the nearest value."""
         raise NotImplementedError
@@ -145,7 +149,7 @@ def _conditions(when: Any) -> When:
         return None
     pairs = when.items() if isinstance(when, Mapping) else when
     try:
-        found = tuple((name, tuple(values) if _is_list(values) else (values,)) for name, values in pairs)
+        found = tuple((name, _listed(values)) for name, values in pairs)
     except (TypeError, ValueError):
         found = ()
     if not found or not all(isinstance(name, str) and values for name, values in found):
@@ -153,5 +157,8 @@ def _conditions(when: Any) -> When:
     return found
 
 
-def _is_list(values: Any) -> bool:
-    return isinstance(values, list | tuple | range | set | frozenset)
+def _listed(values: Any) -> tuple[Any, ...]:
+    if isinstance(values, set | frozenset):
+        values = sorted(values, key=repr)  # the same in every process
+    rows = values if isinstance(values, list | tuple | range | np.ndarray) else [values]
+    return tuple(one.item() if isinstance(one, np.generic) else one for one in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -65,15 +66,16 @@ def check_range(low: float, high: float, log: bool) -> None:
 def check_step(low: float, high: float, step: float | None, log: bool) -> None:
     if step is None:
         return
-    if not (step > 0 and whole_steps(high - low, step) >= 1):
+    fits = step <= high - low or (isinstance(step, float) and steps_between(low, high, step) >= 1.0)
+    if not step > 0 or not fits:
         raise SpaceError(f"step must be above 0 and at most high - low, got {step!r}")
     if log:
         raise SpaceError(f"wanted either log or a step, got both: step={step!r}")
 
 
-def whole_steps(width: float, step: float) -> int:
-    """How many times the step fits into the width, whatever rounding did to them."""
-    return math.floor(width / step * (1.0 + 1e-12))
+def steps_between(low: float, high: float, step: float) -> float:
+    """How many steps it is from low to high, of the numbers as people write them: 0.3 is 3 times 0.1."""
+    return float((Decimal(repr(high)) - Decimal(repr(low))) / Decimal(repr(step)))
 
 
 def log_ratio(value: float, low: float) -> float:

@@ -92,7 +92,10 @@ class Space:
         return tuple(name for name, parameter in self.parameters.items() if parameter.conditions)
 
     def check(self, params: Mapping[str, Any]) -> Params:
-        """The params in their parameters' own types; an error names what does not fit."""
+        """The params in their parameters' own types; an error names what does not fit.
+
+        Those that are fixed may be left out.
+        """
         if not isinstance(params, Mapping):
             raise SpaceError(f"wanted a dict of params, got {params!r}")
         unknown = [name for name in params if name not in self.parameters]
@@ -101,13 +104,13 @@ class Space:
         for name in self._conditions.order:
             if not self._conditions.apply(name, checked):
                 if name in params and not missing:
-                    raise SpaceError(
-                        f"{name!r} applies only where {self._conditions.words(name)}, got {params!r}"
-                    )
-            elif name not in params:
+                    raise SpaceError(f"{self._conditions.words(name)}, got {params!r}")
+            elif name in params:
+                checked[name] = self.check_one(name, params[name])
+            elif self.parameters[name].width:
                 missing.append(name)
             else:
-                checked[name] = self.check_one(name, params[name])
+                checked[name] = self.parameters[name].decode(())
         if missing or unknown:
             wanted = [name for name in self.parameters if name in checked or name in missing]
             raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {unknown}")
@@ -125,14 +128,18 @@ class Space:
         if unknown or not params:
             raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {unknown or 'none'}")
         found = {name: self.check_one(name, value) for name, value in params.items()}
-        for name in reversed(self._conditions.order):  # what applies only where another has a certain value
-            for condition in self._conditions.of(name) if name in found else ():
-                if condition.name in found and not condition.met(found, self.parameters):
-                    raise SpaceError(
-                        f"{name!r} applies only where {self._conditions.words(name)}, got {params!r}"
-                    )
-                if condition.name not in found and len(condition.values) == 1:
-                    found[condition.name] = condition.values[0]
+        wanted = self._conditions.wanted(found)
+        for other, values in wanted.items():
+            encode = self.parameters[other].encode
+            if not values or (other in found and encode(found[other]) not in map(encode, values)):
+                names = [name for name in self.parameters if name in found or name in wanted]
+                blamed = [name for name in names if other in dict(self.parameters[name].conditions)]
+                raise SpaceError(f"{', '.join(map(self._conditions.words, blamed))}, got {params!r}")
+            if len(values) == 1:
+                found[other] = values[0]
+        for name in self._conditions.order:
+            if self.parameters[name].width == 0 and self._conditions.apply(name, found):
+                found[name] = self.parameters[name].decode(())
         return self._in_order(found)
 
     def is_whole(self, params: Params) -> bool:
@@ -140,28 +147,25 @@ class Space:
         return not self.missing(params)
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
-        """The parameters that apply and are not in the params."""
-        return [
-            name
-            for name in self._conditions.order
-            if name not in params and self._conditions.apply(name, params)
-        ]
+        """The parameters that apply, are not fixed, and are not in the params."""
+        varied = [name for name in self._conditions.order if self.parameters[name].width]
+        return [name for name in varied if name not in params and self._conditions.apply(name, params)]
 
     def applying(self, params: Mapping[str, Any]) -> Params:
-        """The params without those that do not apply."""
+        """The params without those that do not apply, and with those that are fixed."""
         found: Params = {}
         for name in self._conditions.order:
-            if name in params and self._conditions.apply(name, found):
-                found[name] = params[name]
+            if self._conditions.apply(name, found):
+                if name in params:
+                    found[name] = params[name]
+                elif self.parameters[name].width == 0:
+                    found[name] = self.parameters[name].decode(())
         return self._in_order(found)
 
     def holding(self, params: Params) -> Space:
         """A space with the same columns in which these params, which `check_part` returned, are settled."""
-        held = {name: Held.of(self.parameters[name], [value]) for name, value in params.items()}
-        for name in params:
-            for condition in self._conditions.of(name):
-                parent = self.parameters[condition.name]
-                held.setdefault(condition.name, Held.of(parent, condition.values))
+        allowed = self._conditions.wanted(params) | {name: [value] for name, value in params.items()}
+        held = {name: Held.of(self.parameters[name], values) for name, values in allowed.items()}
         return Space({name: held.get(name, parameter) for name, parameter in self.parameters.items()})
 
     def encode(self, params: Mapping[str, Any]) -> Array:

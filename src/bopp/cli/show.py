@@ -86,7 +86,7 @@ def trials(
                     str(trial.number),
                     trial.state,
                     *(_brief(trial.values.get(name, "")) for name in values),
-                    *(_brief(trial.params[name]) for name in names),
+                    *(_brief(trial.params.get(name, "")) for name in names),
                     _remark(trial),
                 ]
                 for trial in study.trials
@@ -185,7 +185,7 @@ def _print_csv(study: Study) -> None:
     for trial in trials:
         row = record(study, trial)
         cells = [trial.number, trial.state, *(trial.values.get(name) for name in values)]
-        cells += [trial.params[name] for name in params]
+        cells += [trial.params.get(name) for name in params]
         cells += [row[field] for field in fields]
         writer.writerow([*cells, *(trial.measurements.get(name) for name in measured)])
 
