@@ -143,6 +143,15 @@ class Posterior:
         by_variance = self._pull(U, slope * _solve(self.L, v, transposed=True).T)
         return np.asarray(self.whitened @ v), sd, by_mean, -by_variance / sd[:, None]
 
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Mean and sd (n,) of each observation, its noise included, given all others: no fit is repeated.
+
+        Rasmussen and Williams 2006, Eq. (5.12): y_i - alpha_i / [A^-1]_ii and 1 / [A^-1]_ii, A = K + noise.
+        """
+        inverse, _ = dpotri(self.L, lower=1)
+        variance = 1.0 / inverse.diagonal()
+        return self.data.y - self._alpha * variance, np.sqrt(variance)
+
     def condition(self, extra: Data) -> Posterior:
         """What is believed after also seeing `extra`; the factor of the data seen so far is reused.
 

@@ -109,6 +109,9 @@ class Float(Parameter):
     def logarithmic(self) -> bool:
         return self.log
 
+    def place(self, value: Any) -> float:
+        return to_unit(value, self.low, self.high, self.log)
+
     def marks(self) -> list[float]:
         inner = (number for number in round_numbers(self.low, self.high, self.log))
         return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
@@ -203,6 +206,9 @@ class Int(Parameter):
     @property
     def logarithmic(self) -> bool:
         return self.log
+
+    def place(self, value: Any) -> float:
+        return to_unit(value, self.low, self.high, self.log)
 
     def marks(self) -> list[int]:
         inner = dict.fromkeys(map(round, round_numbers(float(self.low), float(self.high), self.log)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+File = str | PathLike[str] | None
 
 FORMAT = 3
 """1 had a direction in place of objectives and constraints, and one value for each trial; 2 no traceback."""
@@ -102,39 +104,97 @@ class Result:
             rows = enumerate(document["trials"])
             return Result(problem, tuple(read_trial(problem, row, number) for number, row in rows))
 
-    def plot_convergence(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Plot the values of the trials and the best so far; saved at `path` if one is given."""
-        from bopp.view.drawing import convergence
+    def plot_convergence(self, path: File = None, *, title: str | None = None) -> Figure:
+        """Plot the values of the trials over the evaluations spent, and the best so far.
 
-        return convergence(self, path)
+        Like every picture it is saved at `path` if one is given; `title` is written above it.
+        """
+        from bopp.view import canvas, drawing
+
+        return canvas.drawn(path, lambda: drawing.convergence(self, title))
 
     def plot_slice(
         self,
+        path: File = None,
         names: Sequence[str] | None = None,
-        path: str | PathLike[str] | None = None,
+        *,
         recipe: Recipe | None = None,
+        title: str | None = None,
     ) -> Figure:
         """Plot what the model believes along each parameter, with the others as in the best trial.
 
         The model is that of the default recipe, or of the one given.
         """
-        from bopp.view.drawing import slices
+        from bopp.view import canvas, drawing
 
-        return slices(self, names, path, recipe)
+        path, names = _path_first(path, names)
+        return canvas.drawn(path, lambda: drawing.slices(self, names, recipe, title))
 
-    def plot_parallel(self, path: str | PathLike[str] | None = None) -> Figure:
+    def plot_contour(
+        self,
+        path: File = None,
+        names: Sequence[str] | None = None,
+        *,
+        recipe: Recipe | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Plot what the model believes over two parameters, by default the two most important ones.
+
+        The others are as in the best trial. The model is that of the default recipe, or of the one given.
+        """
+        from bopp.view import canvas, drawing
+
+        path, names = _path_first(path, names)
+        return canvas.drawn(path, lambda: drawing.contour(self, names, recipe, title))
+
+    def plot_parallel(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot every trial as a line across the axes, one for each parameter."""
-        from bopp.view.drawing import coordinates
+        from bopp.view import canvas, drawing
 
-        return coordinates(self, path)
+        return canvas.drawn(path, lambda: drawing.coordinates(self, title))
 
     def plot_importance(
-        self, path: str | PathLike[str] | None = None, recipe: Recipe | None = None
+        self, path: File = None, *, recipe: Recipe | None = None, title: str | None = None
     ) -> Figure:
         """Plot how much of the variation in the model's mean involves each parameter.
 
         The model is that of the default recipe, or of the one given.
         """
-        from bopp.view.drawing import importances
+        from bopp.view import canvas, drawing
 
-        return importances(self, path, recipe)
+        return canvas.drawn(path, lambda: drawing.importances(self, recipe, title))
+
+    def plot_calibration(
+        self, path: File = None, *, recipe: Recipe | None = None, title: str | None = None
+    ) -> Figure:
+        """Plot each value beside what the model predicts for it from all others.
+
+        If the model can be trusted, about 95 % of the values lie in their intervals. The model is that of the
+        default recipe, or of the one given.
+        """
+        from bopp.view import canvas, drawing
+
+        return canvas.drawn(path, lambda: drawing.calibration(self, recipe, title))
+
+    def plot_timeline(self, path: File = None, *, title: str | None = None) -> Figure:
+        """Plot when each trial was under way, in a row for each worker."""
+        from bopp.view import canvas, drawing
+
+        return canvas.drawn(path, lambda: drawing.timeline(self, title))
+
+    def plot_edf(
+        self,
+        path: File = None,
+        *,
+        others: Mapping[str, Result] | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Plot the share of the trials at or below each value, beside that of `others`, results by name."""
+        from bopp.view import canvas, drawing
+
+        return canvas.drawn(path, lambda: drawing.edf(self, others, title))
+
+
+def _path_first(path: Any, names: Any) -> tuple[Any, Any]:
+    """Path and names; as names once came first, a list in the first place is taken for them."""
+    return (names, path) if isinstance(path, list | tuple) else (path, names)

@@ -106,6 +106,11 @@ class Trial:
         """Why it failed, and where, in short."""
         return f"{self.error} ({self.place})" if self.place else self.error
 
+    @property
+    def spent(self) -> bool:
+        """Whether it has used up a part of the budget: it has ended, and was not observed elsewhere."""
+        return self.state in ("done", "failed") and self.origin != "observed"
+
     def reopened(self, at: datetime, reason: str) -> Trial:
         """A failed trial, to be evaluated again."""
         if self.state != "failed":

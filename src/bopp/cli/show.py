@@ -7,18 +7,20 @@ import json as texts
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, existing, record
 from bopp.cli.terminal import legible, print_pairs, print_table, say, shown_value
-from bopp.errors import ConfigError, NoResultError, StoreError, StudyError
+from bopp.errors import ConfigError, NoResultError, RecipeError, StoreError, StudyError
 
 if TYPE_CHECKING:
-    from bopp import Study, Trial
+    from bopp import Result, Study, Trial
 
-Picture = Literal["convergence", "slices", "parallel", "importance"]
+Picture = Literal[
+    "convergence", "slices", "contour", "parallel", "importance", "calibration", "timeline", "edf"
+]
 SUMMARY = ["study", "done", "failed", "asked", "best"]
 
 
@@ -138,28 +140,57 @@ def import_(
 def plot(
     source: Source = STUDY,
     name: Name = None,
-    kind: Annotated[Picture | None, typer.Option(help="One picture; all four without it.")] = None,
+    kind: Annotated[
+        Picture | None,
+        typer.Option(metavar="<kind>", help=f"One of {', '.join(get_args(Picture))}; all without it."),
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="<name>", help="Another study of the store, for edf; repeatable."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="A folder for the pictures.")] = Path("pictures"),
 ) -> None:
-    """Draw a study: convergence, slices, parallel coordinates, importance; as PNG and SVG."""
+    """Draw a study: what happened, and what the model believes; as PNG and SVG."""
     from bopp.parts import has_parts_of_yours
     from bopp.view import canvas, drawing
 
+    if beside and kind not in (None, "edf"):
+        raise ConfigError(f"--with is for --kind edf, got it with --kind {kind}")
     with existing(source, name) as study:
-        result = study.result
+        result, title = study.result, study.name
         recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
+    others = {other: _result(source, other) for other in beside or ()}
     draw: dict[Picture, Any] = {
         "convergence": drawing.convergence,
         "slices": partial(drawing.slices, recipe=recipe),
+        "contour": partial(drawing.contour, recipe=recipe),
         "parallel": drawing.coordinates,
         "importance": partial(drawing.importances, recipe=recipe),
+        "calibration": partial(drawing.calibration, recipe=recipe),
+        "timeline": drawing.timeline,
+        "edf": partial(drawing.edf, others=others),
     }
+    missing: list[NoResultError | RecipeError] = []
     try:
         for word in [kind] if kind else draw:
-            for path in canvas.save(draw[word](result), out, word):
+            try:
+                figure = draw[word](result, title=title)
+            except (NoResultError, RecipeError) as error:
+                missing.append(error)
+                continue
+            for path in canvas.save(figure, out, word):
                 print(path)
     except OSError as error:
         raise StoreError(f"cannot write to {out}: {error.strerror}") from None
+    if len(missing) == (1 if kind else len(draw)):
+        raise missing[0]
+    for reason in missing:
+        say(f"Not drawn: {reason}")
+
+
+def _result(source: str, name: str) -> Result:
+    with existing(source, name) as study:
+        return study.result
 
 
 def _summary(study: Study) -> list[str]:

@@ -51,7 +51,7 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
 
 def spent(result: Result) -> int:
     """How many trials have ended; those observed elsewhere cost nothing here."""
-    return sum(trial.state in ("done", "failed") and trial.origin != "observed" for trial in result.trials)
+    return sum(trial.spent for trial in result.trials)
 
 
 class Silent:

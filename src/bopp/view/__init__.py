@@ -1,5 +1,7 @@
 """Views: what can be shown of a result, as data for any page or picture and as matplotlib figures.
 
-convergence, slices, coordinates, importance   the data, without matplotlib
-drawing, canvas                                the pictures; they need the `plot` extra
+convergence, timeline, distribution, coordinates   what happened, as data without matplotlib
+slices, contour, importance, calibration           what the model believes, likewise
+values, points                                     what they share
+drawing, canvas                                    the pictures; they need the `plot` extra
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,26 +11,34 @@ import numpy as np
 import numpy.typing as npt
 
 from bopp.data import Array
-from bopp.errors import MissingExtra
+from bopp.errors import MissingExtra, RecipeError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SIZE = 6.4, 4.0  # inches: the width of every picture that does not need more, and the height of most
+DPI = 150
 LETTERS, FEW = 28, 14  # most letters of a name, and of a name in a narrow place
-LONGEST = 400  # inches: matplotlib draws at most 2^16 dots, here 150 per inch
+LONGEST = 400  # inches: matplotlib draws at most 2^16 dots, here DPI per inch
 LARGEST = 1e306  # beyond this, matplotlib's limits and margins would overflow
 
 
 def canvas(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
     """An empty figure and its panels (rows, columns)."""
+    figure = _empty(min(size[0], LONGEST), min(size[1], LONGEST))
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _empty(width: float, height: float) -> Figure:
+    """A figure of this size with nothing on it."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra("pictures want matplotlib: pip install 'bopp[plot]'") from error
-    figure = Figure((min(size[0], LONGEST), min(size[1], LONGEST)), layout="constrained")
+    figure = Figure((width, height), layout="constrained")
     FigureCanvasAgg(figure)  # no screen, no global state
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    return figure
 
 
 def drawable(text: str, most: int = LETTERS) -> str:
@@ -59,14 +68,23 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    figure.savefig(png, dpi=100)
+    figure.savefig(png, dpi=DPI)
     with matplotlib.rc_context({"svg.hashsalt": name}):  # the same ids inside the file each time
         figure.savefig(svg, metadata={"Date": None})
     return [png, svg]
 
 
-def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
-    """The figure, also saved to a file if a path is given."""
-    if path is not None:
-        figure.savefig(path, dpi=150)
+def drawn(path: str | PathLike[str] | None, draw: Callable[[], Figure]) -> Figure:
+    """The figure, also saved to a file if a path is given, which is checked before anything is computed."""
+    if path is None:
+        return draw()
+    if not isinstance(path, str | PathLike):
+        raise RecipeError(f"wanted a path such as 'picture.png', got {path!r}")
+    endings = _empty(*SIZE).canvas.get_supported_filetypes()
+    ending = Path(path).suffix.removeprefix(".")
+    if ending.lower() not in endings:
+        wanted = ", ".join(f".{ending}" for ending in sorted(endings))
+        raise RecipeError(f"wanted a path that ends in one of {wanted}, got {str(path)!r}")
+    figure = draw()
+    figure.savefig(path, dpi=DPI)
     return figure

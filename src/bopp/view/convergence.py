@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.result import Result
-from bopp.view.values import finished, values_of
+from bopp.view.values import best_of, finished, values_of
 
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
     """How the values changed from trial to trial.
 
-    numbers  the finished trials, counted from 0
-    values   (n,) their values
-    best     (n,) the best of these so far that meets the constraints; NaN before the first one
-    failed   numbers of the trials that failed
+    numbers       the finished trials, counted from 0
+    spent         how many evaluations had been spent once each of them had ended, failed ones included;
+                  a trial that was observed elsewhere costs none
+    observed      whether each was observed elsewhere
+    values        (n,) their values
+    best          (n,) the best of these so far that meets the constraints; NaN before the first one
+    failed        numbers of the trials that failed
+    failed_spent  how many evaluations had been spent with each of these
     """
 
     numbers: list[int]
+    spent: list[int]
+    observed: list[bool]
     values: Array
     best: Array
     failed: list[int]
+    failed_spent: list[int]
 
 
 def convergence(result: Result) -> Convergence:
     """The values of the finished trials in order, and the best so far."""
     trials = finished(result, "a convergence plot")
     values = values_of(result, trials)
-    feasible = [result.problem.feasible(trial) for trial in trials]
+    known = best_of(result) is not None
+    feasible = [known and result.problem.feasible(trial) for trial in trials]
     gains = np.where(feasible, result.problem.gain(values), np.nan)
+    spent = dict(
+        zip(
+            (trial.number for trial in result.trials),
+            accumulate(trial.spent for trial in result.trials),
+            strict=True,
+        )
+    )
+    failed = [trial.number for trial in result.trials if trial.state == "failed"]
     return Convergence(
         numbers=[trial.number for trial in trials],
+        spent=[int(spent[trial.number]) for trial in trials],
+        observed=[trial.origin == "observed" for trial in trials],
         values=values,
         best=result.problem.gain(np.fmax.accumulate(gains)),  # fmax prefers any number to NaN
-        failed=[trial.number for trial in result.trials if trial.state == "failed"],
+        failed=failed,
+        failed_spent=[int(spent[number]) for number in failed],
     )

@@ -13,7 +13,9 @@ from bopp.number import Float
 from bopp.parameter import Parameter
 from bopp.result import Result
 from bopp.trial import Trial
-from bopp.view.values import best_of, ends, finished, values_of
+from bopp.view.values import best_of, ends, finished, searched, values_of
+
+ABSENT = -0.12  # where a trial crosses the axis of a parameter that it lacks: below the axis
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Axis:
 class Line:
     """A trial as a line.
 
-    places  where it crosses the axes; a failed trial ends before the axis of values
+    places  where it crosses the axes, `ABSENT` where it lacks the parameter; a failed trial ends before the
+            axis of values
     rank    0 for the best value, 1 for the next best, and so on; equal values share a rank, and so do
             outliers at the same end of the axis; None if the trial failed
     best    whether this is the best trial of the result
@@ -76,16 +79,32 @@ def coordinates(result: Result) -> Coordinates:
     ]
     failed = [trial for trial in result.trials if trial.state == "failed"]
     lines += [Line(trial.number, _places(result, trial), None, False) for trial in failed]
-    axes = [
-        *(Axis(name, _marks(one), one.numeric) for name, one in result.space.parameters.items()),
-        Axis(result.problem.objective, _value_marks(values, low, high)),
-    ]
-    return Coordinates(tuple(axes), tuple(lines))
+    axes = [_axis(result, name, [*trials, *failed]) for name in searched(result.space)]
+    return Coordinates((*axes, Axis(result.problem.objective, _value_marks(values, low, high))), tuple(lines))
+
+
+def axis_of(name: str, parameter: Parameter) -> Axis:
+    """The axis of a parameter, from 0 to 1."""
+    values = parameter.marks()
+    labels = _told_apart(values) if parameter.numeric else [str(value) for value in values]
+    marks = [Mark(parameter.place(value), label) for value, label in zip(values, labels, strict=True)]
+    return Axis(name, tuple(marks), parameter.numeric)
+
+
+def _axis(result: Result, name: str, trials: list[Trial]) -> Axis:
+    """The axis of a parameter, with one more mark if some of the trials lack it."""
+    axis = axis_of(name, result.space.parameters[name])
+    if all(name in trial.params for trial in trials):
+        return axis
+    return replace(axis, marks=(Mark(ABSENT, "absent"), *axis.marks))
 
 
 def _places(result: Result, trial: Trial) -> tuple[float, ...]:
     """Where a trial crosses the axes of the parameters."""
-    return tuple(one.place(trial.params[name]) for name, one in result.space.parameters.items())
+    return tuple(
+        result.space.parameters[name].place(trial.params[name]) if name in trial.params else ABSENT
+        for name in searched(result.space)
+    )
 
 
 def _heights(values: Array, low: float, high: float) -> Array:
@@ -98,18 +117,12 @@ def _heights(values: Array, low: float, high: float) -> Array:
 
 def _value_marks(values: Array, low: float, high: float) -> tuple[Mark, ...]:
     """The marks of the axis of values; if outliers are drawn at an end, its label says so."""
-    marks = [Mark(0.5, f"{low:.6g}")] if low == high else list(_marks(Float(low, high)))
+    marks = [Mark(0.5, f"{low:.6g}")] if low == high else list(axis_of("", Float(low, high)).marks)
     if (values < low).any():
         marks[0] = replace(marks[0], label=f"\N{LESS-THAN OR EQUAL TO} {marks[0].label}")
     if (values > high).any():
         marks[-1] = replace(marks[-1], label=f"\N{GREATER-THAN OR EQUAL TO} {marks[-1].label}")
     return tuple(marks)
-
-
-def _marks(parameter: Parameter) -> tuple[Mark, ...]:
-    values = parameter.marks()
-    labels = _told_apart(values) if parameter.numeric else [str(value) for value in values]
-    return tuple(Mark(parameter.place(value), label) for value, label in zip(values, labels, strict=True))
 
 
 def _told_apart(numbers: Sequence[float]) -> list[str]:

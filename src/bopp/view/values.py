@@ -1,43 +1,81 @@
-"""The values of a result: which trials have one, and how far an axis of values reaches."""
+"""The values of a result: which trials have one, which is best, and how far an axis of values reaches."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bopp.data import Array
-from bopp.errors import NoResultError
+from bopp.errors import NoResultError, SpaceError
 from bopp.result import Result
+from bopp.space import Space
 from bopp.trial import Trial
 
 
-def finished(result: Result, view: str) -> list[Trial]:
-    """The finished trials; an error if there are none, or if there are several objectives."""
+def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
+    """The finished trials; an error if there are too few, or if there are several objectives."""
     name = result.problem.objective
     trials = [trial for trial in result.trials if name in trial.values]
-    if not trials:
+    if len(trials) < least:
+        wanted = "one finished trial" if least == 1 else f"{least} finished trials"
         raise NoResultError(
-            f"{view} wants at least one finished trial, got none in {len(result.trials)} trials"
+            f"{view} wants at least {wanted}, got {len(trials) or 'none'} in {len(result.trials)} trials"
         )
     return trials
 
 
-def values_of(result: Result, trials: list[Trial]) -> Array:
+def values_of(result: Result, trials: Sequence[Trial]) -> Array:
     """The values (n,) of finished trials."""
     return np.array([trial.values[result.problem.objective] for trial in trials])
 
 
 def best_of(result: Result) -> Trial | None:
-    """The best trial, or None if none meets the constraints."""
+    """The best trial, or None if none is known to meet the constraints."""
     try:
         return result.best
     except NoResultError:
         return None
 
 
+def ranked(result: Result, trials: Sequence[Trial]) -> list[Trial]:
+    """Finished trials, the best first; those that meet the constraints before the others."""
+    unknown = best_of(result) is None  # no trial meets the constraints, or they cannot be checked here
+    met = [unknown or result.problem.feasible(trial) for trial in trials]
+    gains = result.problem.gain(values_of(result, trials))
+    order = sorted(range(len(trials)), key=lambda i: (not met[i], -gains[i]))
+    return [trials[i] for i in order]
+
+
 def ends(values: Array, best: float = math.nan) -> tuple[float, float]:
-    """An interval with the best value, if there is one, and the others except for a tenth at either end."""
+    """An interval with the best value, if there is one, and all others but outliers.
+
+    An outlier is farther from the inner eight tenths of the values than these are from each other.
+    """
     low = np.quantile(values, 0.1, method="lower")  # actual values: interpolating could overflow
     high = np.quantile(values, 0.9, method="higher")
-    return float(np.fmin(best, low)), float(np.fmax(best, high))
+    with np.errstate(over="ignore"):
+        reach = high - low
+        near = values[(low - reach <= values) & (values <= high + reach)]
+    return float(np.fmin(best, near.min())), float(np.fmax(best, near.max()))
+
+
+def searched(space: Space) -> list[str]:
+    """The parameters that are searched for: all but the fixed ones."""
+    return [name for name, parameter in space.parameters.items() if parameter.width]
+
+
+def checked_names(space: Space, names: Any) -> list[str]:
+    """Some of the parameters that are searched for, or an error that lists them."""
+    known = searched(space)
+    if isinstance(names, str):
+        raise SpaceError(f"wanted a list of parameters such as names={[names]}, got the text {names!r}")
+    try:
+        found = list(names)
+    except TypeError:
+        found = []
+    if not found or any(name not in known for name in found):
+        raise SpaceError(f"wanted some of the parameters {known}, got {names!r}")
+    return found

@@ -1,0 +1,208 @@
+"""Pictures of what the model believes: slices, contour, importance and calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.problem import Direction
+from bopp.result import Result
+from bopp.suggest import Recipe
+from bopp.view.calibration import calibration as calibration_of
+from bopp.view.canvas import FEW, SIZE, bounded, canvas, drawable
+from bopp.view.contour import Contour
+from bopp.view.contour import contour as contour_of
+from bopp.view.coordinates import Axis
+from bopp.view.drawing.style import BAND, DOTS, GREY, LARGE, LINE, SMALL, dots, finish, limits, plain, star
+from bopp.view.importance import importance
+from bopp.view.slices import Slice
+from bopp.view.slices import slices as slices_of
+from bopp.view.values import best_of, ends, finished, searched, values_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+WIDEST = 4  # slices in a row
+SMOOTH = 20  # so many values along an axis are drawn as lines of equal height, fewer as cells
+LEVELS = 12
+HEIGHTS = ("#1f4a7d", "#8fb0cf", "#f2ede4")
+
+
+def slices(
+    result: Result,
+    names: Sequence[str] | None = None,
+    recipe: Recipe | None = None,
+    title: str | None = None,
+) -> Figure:
+    """The model's mean and two standard deviations along each parameter, through the best trial."""
+    shown = slices_of(result, names, recipe)
+    rows, columns = -(-len(shown) // WIDEST), min(len(shown), WIDEST)
+    size = max(SIZE[0], 3.2 * columns), 1.2 + 2.8 * rows
+    figure, grid = canvas(rows, columns, size)
+    low, high = limits(result, values_of(result, finished(result, "a slice")), *(one.mean for one in shown))
+    for axes in grid.flat[len(shown) :]:
+        axes.remove()
+    best = best_of(result)
+    for place, (axes, one) in enumerate(zip(grid.flat, shown, strict=False)):
+        _draw_slice(axes, one, low, high)
+        axes.set_ylim(low, high)
+        axes.set_xlabel(drawable(one.name), size=LARGE)
+        if best is not None and one.centre != best.number:
+            axes.set_title(f"through trial {one.centre}", size=SMALL)
+        plain(axes)
+        if place % columns:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(drawable(result.problem.objective), size=LARGE)
+    left_out = [name for name in names or searched(result.space) if name not in {one.name for one in shown}]
+    note = f"in no finished trial: {drawable(', '.join(left_out), 48)}" if left_out else ""
+    return finish(figure, result, title, note)
+
+
+def contour(
+    result: Result,
+    names: Sequence[str] | None = None,
+    recipe: Recipe | None = None,
+    title: str | None = None,
+) -> Figure:
+    """The model's mean over two parameters, the trials that have both, and the best of all."""
+    shown = contour_of(result, names, recipe)
+    figure, ((axes,),) = canvas(1, 1, (SIZE[0], 5.0))
+    surface = _draw_mean(axes, shown, result.direction)
+    bar = figure.colorbar(surface, ax=axes, extend="both" if _is_cut(shown.mean) else "neither")
+    bar.set_label(f"{drawable(result.problem.objective)}, mean of the model", size=LARGE)
+    bar.ax.tick_params(labelsize=SMALL)
+    look: dict[str, Any] = {"s": 16, "clip_on": False, "zorder": 3}
+    axes.scatter(
+        *shown.tried.T, color="white", edgecolors="black", linewidths=0.6, label="evaluation", **look
+    )
+    if len(shown.failed):
+        axes.scatter(*shown.failed.T, marker="x", color="black", linewidths=0.8, label="failed", **look)
+    if shown.best is not None:
+        star(axes, *shown.tried[shown.best])
+    _mark(axes, shown.axes)
+    best = best_of(result)
+    other = best is not None and shown.centre != best.number
+    return finish(figure, result, title, f"others as in trial {shown.centre}" if other else "")
+
+
+def importances(result: Result, recipe: Recipe | None = None, title: str | None = None) -> Figure:
+    """How much of the variation involves each parameter, with the most important on top."""
+    indices = importance(result, recipe)
+    names = sorted(searched(result.space), key=lambda name: -indices[name])
+    shares = [indices[name] for name in names]
+    figure, ((axes,),) = canvas(1, 1, (SIZE[0], 1.4 + 0.3 * len(names)))
+    bars = axes.barh(range(len(names)), shares, height=0.7, color=DOTS)
+    axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, size=SMALL)
+    axes.set_yticks(range(len(names)), [drawable(name) for name in names])
+    axes.set(xlim=(0.0, 1.1), ylim=(len(names) - 0.4, -0.6))
+    axes.set_xlabel("part of the variation that it is involved in", size=LARGE)
+    axes.set_xticks(np.linspace(0.0, 1.0, 6))
+    plain(axes)
+    axes.tick_params(axis="y", length=0)
+    return finish(figure, result, title)
+
+
+def calibration(result: Result, recipe: Recipe | None = None, title: str | None = None) -> Figure:
+    """The value of each trial, and what the model predicts for it from all others, with 95 % intervals."""
+    shown = calibration_of(result, recipe)
+    figure, ((axes,),) = canvas(1, 1, (SIZE[0], 5.0))
+    low, high = limits(result, shown.observed)
+    observed, predicted = bounded(shown.observed), bounded(shown.predicted)
+    bottom, top = np.clip(bounded([shown.low, shown.high]), low, high)
+    seen = (low <= observed) & (observed <= high)
+    for inside, colour, label in ((True, DOTS, "in its interval"), (False, LINE, "outside of it")):
+        here = (shown.inside == inside) & seen
+        if here.any():
+            width = 1.2 if len(observed) < 100 else 0.5
+            axes.vlines(observed[here], bottom[here], top[here], color=colour, lw=width, alpha=0.6)
+            dots(axes, observed[here], predicted[here], low, high, label, color=colour)
+    axes.plot([low, high], [low, high], color=GREY, lw=0.8, ls="--", label="as predicted", zorder=1)
+    axes.set(xlim=(low, high), ylim=(low, high))
+    name = drawable(result.problem.objective)
+    axes.set_xlabel(f"{name}, observed", size=LARGE)
+    axes.set_ylabel(f"{name}, predicted without it", size=LARGE)
+    plain(axes)
+    count, rate = int(shown.inside.sum()), shown.inside.mean()
+    note = f"{count} of {len(observed)} values ({rate:.0%}) lie in their 95 % interval"
+    if not seen.all():
+        note += f"; {len(observed) - int(seen.sum())} beyond the picture"
+    return finish(figure, result, title, note)
+
+
+def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
+    """A line with a band for numbers, a dot with a bar for each option, and the finished trials."""
+    parameter = one.parameter
+    mean, low, high = bounded([one.mean, one.low, one.high])
+    if parameter.numeric:
+        along, tried = ([float(value) for value in values] for values in (one.along, one.tried))
+        axes.fill_between(along, low, high, color=BAND, lw=0, label="two standard deviations")
+        axes.plot(along, mean, color=LINE, zorder=4, label="mean of the model")
+        axes.set_xscale("log" if parameter.logarithmic else "linear")
+    else:
+        along, tried = ([parameter.place(value) for value in values] for values in (one.along, one.tried))
+        bars = np.array([mean - low, high - mean])
+        look: dict[str, Any] = {"fmt": "_", "ms": 14, "mew": 2, "zorder": 4, "color": LINE}
+        axes.errorbar(along, mean, bars, label="mean and two standard deviations", **look)
+        axes.set_xlim(-0.08, 1.08)
+        _name_options(axes, [(parameter.place(mark), str(mark)) for mark in parameter.marks()])
+    dots(axes, np.array(tried), one.told, bottom, top, "evaluation", s=12 if len(tried) < 100 else 6)
+    if one.best is not None:
+        star(axes, tried[one.best], one.told[one.best])
+
+
+def _name_options(axes: Axes, marks: list[tuple[float, str]], room: int = 24) -> None:
+    """Names under an axis, upright where they would not fit side by side."""
+    labels = [drawable(label, FEW) for _, label in marks]
+    axes.set_xticks([place for place, _ in marks], labels)
+    if sum(map(len, labels)) > room:
+        axes.tick_params(axis="x", rotation=90, labelsize=6 if len(labels) > 16 else SMALL)
+
+
+def _draw_mean(axes: Axes, shown: Contour, direction: Direction) -> ScalarMappable:
+    """Heights, the better the darker: even steps where both parameters have many values, otherwise cells."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    mean = bounded(shown.mean)
+    low, high = ends(mean[~np.isnan(mean)])
+    if low == high:
+        low, high = low - (0.05 * abs(low) or 1.0), high + (0.05 * abs(high) or 1.0)
+    shades = HEIGHTS if direction == "minimize" else HEIGHTS[::-1]
+    colours = LinearSegmentedColormap.from_list("heights", shades)
+    if all(axis.numeric for axis in shown.axes) and min(mean.shape) > SMOOTH:
+        levels = np.linspace(low, high, LEVELS + 1)
+        return axes.contourf(
+            shown.x, shown.y, mean, levels=levels, cmap=colours, extend="both" if _is_cut(mean) else "neither"
+        )
+    edges = _edges(shown.x), _edges(shown.y)
+    return axes.pcolormesh(*edges, mean, vmin=low, vmax=high, cmap=colours)
+
+
+def _is_cut(mean: Array) -> bool:
+    """Whether some heights lie beyond the colours."""
+    heights = mean[~np.isnan(mean)]
+    return (float(heights.min()), float(heights.max())) != ends(heights)
+
+
+def _edges(places: Array) -> Array:
+    """The edges (n + 1,) of cells around places (n,) between 0 and 1."""
+    if len(places) == 1:
+        return np.array([0.0, 1.0])
+    middles = (places[1:] + places[:-1]) / 2.0
+    return np.array([2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]])
+
+
+def _mark(axes: Axes, names: tuple[Axis, Axis]) -> None:
+    """Marks and names of both axes, which go from 0 to 1."""
+    across, up = names
+    _name_options(axes, [(mark.place, mark.label) for mark in across.marks], room=60)
+    labels = [drawable(mark.label, FEW) for mark in up.marks]
+    axes.set_yticks([mark.place for mark in up.marks], labels, size=6 if len(labels) > 16 else SMALL)
+    axes.set_xlabel(drawable(across.name), size=LARGE)
+    axes.set_ylabel(drawable(up.name), size=LARGE)
+    plain(axes)

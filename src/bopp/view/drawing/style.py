@@ -1,0 +1,119 @@
+"""Style: colours, titles, legends and limits that all pictures share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.result import Result
+from bopp.view.canvas import bounded, drawable
+from bopp.view.values import best_of, ends
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DOTS, LINE, BAND = "#8a9bb0", "#b3364a", "#f0d3d8"
+WORSE, BETTER, GREY = "#cdd8e4", "#1f4a7d", "#777777"
+COLOURS = ("#b3364a", "#1f4a7d", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#000000")
+GOLD = "#f2b233"  # the best trial
+LARGE, SMALL = 10, 8  # sizes of letters: titles and names; legends and marks
+LONGEST_LINE = 72  # letters of a title that fit into the narrowest picture
+
+
+def finish(figure: Figure, result: Result, title: str | None, note: str = "") -> Figure:
+    """The figure with a title on top, and a legend below where it hides nothing."""
+    figure.suptitle("\n".join(line for line in (*_heading(result, title), note) if line), fontsize=LARGE)
+    entries: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        figure.legend(
+            list(entries.values()),
+            list(entries),
+            loc="outside lower center",
+            ncols=min(len(entries), 4),
+            frameon=False,
+            fontsize=SMALL,
+        )
+    return figure
+
+
+def _heading(result: Result, title: str | None) -> list[str]:
+    """The title, if there is one, what is optimised, and the best value of it."""
+    titles = [] if title is None else [drawable(title, LONGEST_LINE)]
+    aims = [
+        direction if name == "value" else f"{direction} {drawable(name)}"
+        for name, direction in result.problem.objectives.items()
+    ]
+    if len(aims) > 1:
+        return [*titles, *aims]
+    best = best_of(result)
+    if best is not None:
+        found = f"best {best.values[result.problem.objective]:.6g} in trial {best.number}"
+    elif any(trial.state == "done" for trial in result.trials):
+        found = "no trial is known to meet the constraints"
+    else:
+        found = "no trial has a value"
+    short = len(aims[0]) + len(found) + 2 <= LONGEST_LINE
+    return [*titles, f"{aims[0]}: {found}"] if short else [*titles, f"{aims[0]}:", found]
+
+
+def limits(result: Result, values: Array, *curves: Array) -> tuple[float, float]:
+    """The ends of an axis of values, with a margin; outliers lie beyond them.
+
+    Curves may stretch it to at most three times its height, lest what a model makes of an outlier press
+    everything else together.
+    """
+    best = best_of(result)
+    found = math.nan if best is None else best.values[result.problem.objective]
+    low, high = ends(bounded(values), float(bounded(found)))
+    reach = high - low
+    for curve in curves:
+        if reach and not np.isnan(curve).all():
+            low = min(low, max(float(np.nanmin(bounded(curve))), low - reach))
+            high = max(high, min(float(np.nanmax(bounded(curve))), high + reach))
+    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - margin, high + margin
+
+
+def dots(axes: Axes, x: Array, y: Array, low: float, high: float, label: str, **style: Any) -> None:
+    """A dot for each value between the limits; arrows at the limits for those beyond."""
+    look = {"s": 16, "color": DOTS, "zorder": 3, "clip_on": False, **style}
+    x, y = np.asarray(x, dtype=np.float64), bounded(y)
+    inside = (low <= y) & (y <= high)
+    axes.scatter(x[inside], y[inside], label=label, **look)
+    for marker, beyond, edge in (("^", y > high, high), ("v", y < low, low)):
+        if beyond.any():
+            axes.scatter(
+                x[beyond],
+                np.full(int(beyond.sum()), edge),
+                label="beyond the picture",
+                **{**look, "s": 28, "marker": marker},
+            )
+
+
+def star(axes: Axes, x: float, y: float) -> None:
+    """A mark for the best trial."""
+    axes.scatter(
+        [x],
+        [y],
+        s=110,
+        marker="*",
+        color=GOLD,
+        edgecolors="black",
+        linewidths=0.6,
+        zorder=5,
+        clip_on=False,
+        label="best",
+    )
+
+
+def plain(axes: Axes) -> None:
+    """No frame where nothing is written, and numbers in the size of marks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=SMALL)
