@@ -6,6 +6,7 @@ import pytest
 from bopp import AtMost, Float, Holds, Problem, Result, Trial
 from bopp.errors import NoResultError, RecipeError
 from bopp.problem import Direction
+from bopp.run.progress import spent
 from bopp.view.convergence import convergence
 
 SPACE = {"x": Float(0, 1)}
@@ -62,3 +63,32 @@ def test_of_several_objectives_it_would_have_to_choose_one() -> None:
     problem = Problem(SPACE, {"error": "minimize", "time": "minimize"})
     with pytest.raises(RecipeError, match="one objective"):
         convergence(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))
+
+
+def test_evaluations_are_counted_as_the_budget_counts_them() -> None:
+    """What was observed elsewhere costs nothing, what failed costs one, what was dropped is not there."""
+    done = {"value": 1.0}
+    trials = (
+        Trial(0, {"x": 0.0}, "done", done, origin="observed"),
+        Trial(1, {"x": 0.1}, "done", done),
+        Trial(2, {"x": 0.2}, "failed", error="no"),
+        Trial(3, {"x": 0.3}, "dropped"),
+        Trial(4, {"x": 0.4}, "failed", error="no", origin="observed"),
+        Trial(5, {"x": 0.5}),
+        Trial(6, {"x": 0.6}, "done", done, origin="queued"),
+        Trial(7, {"x": 0.7}, "done", done, origin="observed"),
+    )
+    result = Result(Problem(SPACE), trials)
+    shown = convergence(result)
+    assert dict(zip(shown.numbers, shown.spent, strict=True)) == {0: 0, 1: 1, 6: 3, 7: 3}
+    assert dict(zip(shown.failed, shown.failed_spent, strict=True)) == {2: 2, 4: 2}
+    assert shown.observed == [True, False, False, True]
+    assert shown.spent[-1] == spent(result)
+
+
+def test_where_a_constraint_cannot_be_checked_no_trial_is_best() -> None:
+    problem = Problem(SPACE, constraints=[Holds("x", lambda p: p["x"] < 0.5)])
+    again = Result.from_json(Result(problem, (trial_of(0, 2.0), trial_of(1, 1.0))).to_json())
+    shown = convergence(again)
+    np.testing.assert_array_equal(shown.values, [2.0, 1.0])
+    assert np.isnan(shown.best).all()

@@ -1,10 +1,12 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
-from bopp import AtMost, Choice, Float, Int, Problem, Result, Trial
+from bopp import AtMost, Choice, Fixed, Float, Int, Problem, Result, Trial
 from bopp.errors import NoResultError, RecipeError
 from bopp.problem import Direction
-from bopp.view.coordinates import Axis, Line, Mark, coordinates
+from bopp.view.coordinates import ABSENT, Axis, Line, Mark, coordinates
 
 SPACE = {"x": Float(0, 10), "n": Int(1, 3), "act": Choice(["relu", None])}
 
@@ -102,3 +104,36 @@ def test_of_several_objectives_it_would_have_to_choose_one() -> None:
     problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "time": "minimize"})
     with pytest.raises(RecipeError, match="one objective"):
         coordinates(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))
+
+
+CONDITIONAL = {
+    "method": Choice(["sgd", "adam"]),
+    "momentum": Float(0, 1, when={"method": ["sgd"]}),
+    "epochs": Fixed(30),
+    "depth": Float(0, 1, step=0.3),
+}
+
+
+def test_a_line_passes_below_the_axis_of_a_parameter_that_it_lacks() -> None:
+    rows: list[tuple[dict[str, Any], float | None]] = [
+        ({"method": "sgd", "momentum": 0.25, "epochs": 30, "depth": 0.9}, 1.0),
+        ({"method": "adam", "epochs": 30, "depth": 1.0}, 2.0),
+        ({"method": "adam", "epochs": 30, "depth": 0.3}, None),
+    ]
+    trials = [
+        Trial(i, params, "failed") if value is None else Trial(i, params, "done", {"value": value})
+        for i, (params, value) in enumerate(rows)
+    ]
+    problem = Problem(CONDITIONAL)
+    shown = coordinates(Result(problem, tuple(trials)))
+    assert [axis.name for axis in shown.axes] == ["method", "momentum", "depth", "value"]
+    assert [line.places for line in shown.lines] == [
+        (0.0, 0.25, 0.9, 0.0),
+        (1.0, ABSENT, 1.0, 1.0),  # a depth of 1 can be observed, though no whole number of steps leads there
+        (1.0, ABSENT, 0.3),
+    ]
+    absent = Mark(ABSENT, "absent")
+    assert [absent in axis.marks for axis in shown.axes] == [False, True, False, False]
+    assert shown.axes[2].marks[-1] == Mark(1.0, "1")
+    alone = coordinates(Result(problem, (trials[0],)))
+    assert not any(absent in axis.marks for axis in alone.axes)

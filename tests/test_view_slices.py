@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import AtLeast, Choice, Float, Int, Problem, Recipe, Result, Trial, fit
+from bopp import AtLeast, Choice, Fixed, Float, Int, Problem, Recipe, Result, Trial, fit
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.outcome import raw
 from bopp.parameter import Parameter
@@ -162,3 +162,80 @@ def test_of_several_objectives_it_would_have_to_choose_one() -> None:
     problem = Problem(MIXED, {"error": "minimize", "time": "minimize"})
     with pytest.raises(RecipeError, match="one objective"):
         slices(run_of(problem, lambda p: {"error": 1.0, "time": 2.0}))
+
+
+CONDITIONAL: dict[str, Parameter] = {
+    "method": Choice(["sgd", "adam", "none"]),
+    "momentum": Float(0, 1, when={"method": ["sgd"]}),
+    "beta": Float(0.1, 0.95, step=0.1, when={"method": ["adam"]}),
+    "nobody": Float(0, 1, when={"beta": [0.2]}),
+    "epochs": Fixed(30),
+    "n": Int(10, 95, step=10),
+}
+
+
+def conditional(count: int = 30) -> Result:
+    """The best trials are of adam, no trial has `nobody`."""
+
+    def objective(params: dict[str, Any]) -> dict[str, float]:
+        level = {"sgd": 2.0, "adam": 0.0, "none": 4.0}[params["method"]]
+        extra = abs(params.get("momentum", 0.0) - 0.3) + abs(params.get("beta", 0.0) - 0.6)
+        return {"value": level + extra + params["n"] / 100}
+
+    result = run_of(Problem(CONDITIONAL), objective, count)
+    kept = [trial for trial in result.trials if "nobody" not in trial.params]
+    return Result(result.problem, tuple(kept))
+
+
+def test_a_slice_goes_through_the_best_trial_that_has_the_parameter() -> None:
+    result = conditional()
+    method, momentum, beta, n = slices(result)
+    assert [one.name for one in (method, momentum, beta, n)] == ["method", "momentum", "beta", "n"]
+    best = result.best
+    sgd = [trial for trial in result.trials if "momentum" in trial.params]
+    assert best.params["method"] == "adam"
+    assert (method.centre, beta.centre, n.centre) == (best.number,) * 3
+    assert momentum.centre == result.problem.best(sgd).number
+    assert momentum.best is None
+    assert beta.best is not None
+    assert beta.tried[beta.best] == best.params["beta"]
+    assert beta.told[beta.best] == best.value
+    assert momentum.tried == [trial.params["momentum"] for trial in sgd]
+    assert momentum.told.tolist() == [trial.value for trial in sgd]
+
+
+def test_a_parameter_that_comes_to_apply_is_as_in_the_best_trial_that_has_it() -> None:
+    """Along the method, the momentum of sgd is that of the best trial of sgd, and adam's is of no account."""
+    result, recipe = conditional(), Recipe(outcome=raw)
+    (method,) = slices(result, ["method"], recipe)
+    best, space = result.best, result.space
+    sgd = result.problem.best([trial for trial in result.trials if "momentum" in trial.params])
+    expected = [
+        {"method": "sgd", "momentum": sgd.params["momentum"], "epochs": 30, "n": best.params["n"]},
+        best.params,
+        {"method": "none", "epochs": 30, "n": best.params["n"]},
+    ]
+    model = believe(result.history().data, recipe)
+    mean, sd = model.beliefs(np.array([space.encode(params) for params in expected]))
+    np.testing.assert_allclose(method.mean, -mean, rtol=1e-9)
+    np.testing.assert_allclose(method.high, -mean + 2.0 * sd, rtol=1e-9)
+
+
+def test_a_value_between_the_steps_stays_where_it_is() -> None:
+    problem, recipe = Problem({"x": Float(0, 1, step=0.5), "y": Float(0, 1)}), Recipe(outcome=raw)
+    rows = [(0.2, 0.0, 1.0), (0.5, 0.5, 2.0), (1.0, 1.0, 4.0)]
+    trials = [Trial(i, {"x": x, "y": y}, "done", {"value": v}) for i, (x, y, v) in enumerate(rows)]
+    result = Result(problem, tuple(trials))
+    (one,) = slices(result, ["y"], recipe)
+    np.testing.assert_allclose(one.mean, believed(result, recipe, trials[0], one)[0][0], rtol=1e-12)
+
+
+def test_parameters_without_a_slice_are_refused_if_asked_for() -> None:
+    result = conditional()
+    with pytest.raises(NoResultError, match="a finished trial that has 'nobody'"):
+        slices(result, ["nobody"])
+    with pytest.raises(SpaceError, match=r"wanted some of the parameters \['method', .*, got \['epochs'\]"):
+        slices(result, ["epochs"])
+    with pytest.raises(SpaceError, match=r"names=\['n'\], got the text 'n'"):
+        slices(result, "n")
+    assert [one.name for one in slices(result, ["nobody", "n"])] == ["n"]

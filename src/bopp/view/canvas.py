@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike
+from os import PathLike, fspath
+from os.path import splitext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,13 +79,13 @@ def drawn(path: str | PathLike[str] | None, draw: Callable[[], Figure]) -> Figur
     """The figure, also saved to a file if a path is given, which is checked before anything is computed."""
     if path is None:
         return draw()
-    if not isinstance(path, str | PathLike):
+    text = fspath(path) if isinstance(path, str | PathLike) else None
+    if not isinstance(text, str):
         raise RecipeError(f"wanted a path such as 'picture.png', got {path!r}")
     endings = _empty(*SIZE).canvas.get_supported_filetypes()
-    ending = Path(path).suffix.removeprefix(".")
-    if ending.lower() not in endings:
+    if splitext(text)[1].removeprefix(".").lower() not in endings:
         wanted = ", ".join(f".{ending}" for ending in sorted(endings))
-        raise RecipeError(f"wanted a path that ends in one of {wanted}, got {str(path)!r}")
+        raise RecipeError(f"wanted a path that ends in one of {wanted}, got {text!r}")
     figure = draw()
     figure.savefig(path, dpi=DPI)
     return figure

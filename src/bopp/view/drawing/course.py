@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bopp.errors import RecipeError
 from bopp.result import Result
 from bopp.view.canvas import SIZE, bounded, canvas, drawable
 from bopp.view.convergence import convergence as convergence_of
@@ -90,8 +91,13 @@ def timeline(result: Result, title: str | None = None) -> Figure:
 
 def edf(result: Result, others: Mapping[str, Result] | None = None, title: str | None = None) -> Figure:
     """The share of the trials that are at or below each value, beside that of other studies."""
+    others = {} if others is None else others
+    if not isinstance(others, Mapping) or not all(isinstance(other, Result) for other in others.values()):
+        raise RecipeError(f"wanted others as a dict of name to Result, got {others!r}")
     name = "this study" if title is None else title
-    shown = distributions({name: result, **(others or {})})
+    if name in others:
+        raise RecipeError(f"wanted a different name for each study, got {name!r} twice")
+    shown = distributions({name: result, **others})
     figure, ((axes,),) = canvas(1, 1, SIZE)
     low, high = limits(result, np.concatenate([one.values for one in shown]))
     for place, one in enumerate(shown):
