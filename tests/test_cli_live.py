@@ -12,7 +12,7 @@ from rich.live import Live
 
 from bopp import Choice, Float, Optimizer, Params, Result, Trial
 from bopp.cli.live import SHOWN, Lines, Logged, Screen, live
-from bopp.cli.terminal import one_line
+from bopp.legible import one_line
 from bopp.run.progress import Meter
 
 HOSTILE = "no [red]good[/red] [/b] \x1b[2J\x1b]0;x\x07\r\n\x00second"

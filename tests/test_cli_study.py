@@ -21,8 +21,8 @@ import pytest
 import bopp as library
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
 from bopp.cli import show
-from bopp.cli.terminal import one_line
 from bopp.errors import ConfigError
+from bopp.legible import one_line
 from bopp.study.exchange import exported
 from commands import Bopp, Ended
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bopp.cli.terminal import LONGEST_CELL, legible, one_line, print_pairs, print_table, say
+from bopp.cli.terminal import LONGEST_CELL, print_pairs, print_table, say
+from bopp.legible import legible, one_line
 
 HOSTILE = [
     "\x1b[2J",

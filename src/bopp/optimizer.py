@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from bopp import log
 from bopp.adoption import adopted
 from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
 from bopp.errors import TellError
@@ -137,7 +138,9 @@ class Optimizer:
         params = part if self.space.is_whole(part) else self._suggested(part)
         if self._queue:
             self._queue.popleft()
-        return self._add(params, "queued" if part else "suggested")
+        trial = self._add(params, "queued" if part else "suggested")
+        log.asked(trial)
+        return trial
 
     def _suggested(self, part: Params) -> Params:
         """Params that have these already."""
@@ -162,8 +165,10 @@ class Optimizer:
         return self._trials[trial.number]
 
     def _settle(self, trial: Trial, answer: Answer) -> Trial:
-        self._trials[trial.number] = trial.told(answer, datetime.now(UTC))
-        return self._trials[trial.number]
+        told = self._trials[trial.number] = trial.told(answer, datetime.now(UTC))
+        if told is not trial:
+            log.told(told)
+        return told
 
     def _checked(self, trial: Trial, number: int) -> Trial:
         if not isinstance(trial, Trial) or trial.number != number or not self.problem.fits(trial):

@@ -102,9 +102,9 @@ class Choice(Parameter):
         return False
 
     def parse(self, text: str) -> Any:
-        fitting = [option for option in self.options if _typed(option) == text]
+        fitting = [option for option in self.options if typed(option) == text]
         if len(fitting) != 1:
-            raise SpaceError(f"wanted one of {', '.join(map(_typed, self.options))}, got {text!r}")
+            raise SpaceError(f"wanted one of {', '.join(map(typed, self.options))}, got {text!r}")
         return fitting[0]
 
     def to_json(self, value: Any) -> Any:
@@ -202,8 +202,8 @@ class Fixed(Parameter):
         return [self.value]
 
     def parse(self, text: str) -> Any:
-        if text != _typed(self.value):
-            raise SpaceError(f"wanted {_typed(self.value)}, which is fixed, got {text!r}")
+        if text != typed(self.value):
+            raise SpaceError(f"wanted {typed(self.value)}, which is fixed, got {text!r}")
         return self.value
 
     def to_json(self, value: Any) -> Any:
@@ -222,6 +222,6 @@ class Fixed(Parameter):
         return [self.value]
 
 
-def _typed(option: Any) -> str:
+def typed(option: Any) -> str:
     """An option as people type it: text as it is, anything else as its `repr`."""
     return option if isinstance(option, str) else repr(option)

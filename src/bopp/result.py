@@ -21,12 +21,13 @@ from bopp.plain import (
     write_space,
     write_trial,
 )
-from bopp.problem import Direction, Problem
+from bopp.problem import Declaration, Direction, Problem
 from bopp.space import Space
 from bopp.suggest import Recipe
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.figure import Figure
 
 File = str | PathLike[str] | None
@@ -103,6 +104,44 @@ class Result:
                 problem = read_problem(space, document)
             rows = enumerate(document["trials"])
             return Result(problem, tuple(read_trial(problem, row, number) for number, row in rows))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame with a row for each trial.
+
+        Its columns are number and state, the declared values and the params by name, error, origin, asked_at,
+        told_at, worker and notes, noises such as "noise.value" where there are any, and the measurements by
+        name. A name that stands for two of these gets its group in front, as in "params.state".
+        """
+        from bopp.view.frame import to_frame
+
+        return to_frame(self.problem, self.trials)
+
+    @staticmethod
+    def from_pandas(
+        frame: pandas.DataFrame,
+        space: Declaration | Problem,
+        direction: Direction | None = None,
+        value: str | None = None,
+    ) -> Result:
+        """Earlier measurements from a pandas DataFrame, as observed trials to go on from.
+
+        Args:
+            frame: a column for each parameter and declared value, by name, and "noise" or "notes" where you
+                have them; other columns are measurements. A row without a value is a failed trial, for the
+                reason in its column "error". What `to_pandas` made can be read, too.
+            space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}, or a `Problem`.
+            direction: "minimize" or "maximize"; None is "minimize", or what a `Problem` says.
+            value: the column of the only objective, if it does not have its name.
+        """
+        from bopp.view.frame import from_frame
+
+        problem = Problem.of(space, direction)
+        return Result(problem, tuple(from_frame(frame, problem, value)))
+
+    def _repr_html_(self) -> str:
+        from bopp.view.page import page
+
+        return page(self)
 
     def plot_convergence(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot the values of the trials over the evaluations spent, and the best so far.

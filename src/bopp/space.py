@@ -162,6 +162,14 @@ class Space:
                     found[name] = self.parameters[name].decode(())
         return self._in_order(found)
 
+    def filled(self, params: Params, rest: Params) -> Params:
+        """The params, with those of `rest` that they lack and that apply."""
+        found = dict(params)
+        for name in self._conditions.order:
+            if name in rest and name not in found and self._conditions.apply(name, found):
+                found[name] = rest[name]
+        return found
+
     def holding(self, params: Params) -> Space:
         """A space with the same columns in which these params, which `check_part` returned, are settled."""
         allowed = self._conditions.wanted(params) | {name: [value] for name, value in params.items()}

@@ -135,7 +135,7 @@ class Trial:
         answer = {name: getattr(last, name) for name in ANSWER}
         return replace(self, **answer, superseded=tuple(earlier))
 
-    def told(self, answer: Answer, at: datetime) -> Trial:
+    def told(self, answer: Answer, at: datetime | None) -> Trial:
         """The trial with its answer; unchanged if it was told the same before."""
         told = replace(
             self,

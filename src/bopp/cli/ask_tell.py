@@ -5,19 +5,20 @@ from __future__ import annotations
 import json as texts
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, held_open, record
 from bopp.cli.terminal import print_pairs, say, shown_value
-from bopp.errors import ConfigError, SpaceError
+from bopp.errors import BoppError, ConfigError, SpaceError
+from bopp.rows import read_csv
 
 if TYPE_CHECKING:
     from bopp import Params, Space, Study
 
 WHAT = "What came out: a number, or name=number for each value, with commas between."
-Value = Annotated[str, typer.Argument(help=WHAT)]
 Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
 Given = Annotated[list[str], typer.Argument(help="Of every parameter, name=value.")]
 In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
@@ -71,13 +72,24 @@ def tell(
 
 
 def observe(
-    value: Value,
-    params: Given,
+    value: Annotated[str | None, typer.Argument(help=WHAT)] = None,
+    params: Annotated[list[str] | None, typer.Argument(help="Of every parameter, name=value.")] = None,
     source: In = STUDY,
     name: Named = None,
     noise: Noise = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="A table with a row for each result, in their place.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="Of the value in the table, if not its name.")] = None,
 ) -> None:
-    """Add a result from elsewhere, which was never asked for."""
+    """Add a result from elsewhere, which was never asked for; or with --csv a table of them, all or none."""
+    if csv is not None:
+        if value is not None or noise is not None:
+            raise ConfigError("wanted either --csv or a value with its params, got both")
+        _observe_table(csv, source, name, column)
+        return
+    if value is None or not params or column is not None:
+        raise ConfigError("wanted a value and all params, each as name=value, or --csv FILE")
     with held_open(source, name) as study:
         trial = study.observe(typed_params(study.space, params), typed_values(study, value), noise)
         say(f"trial {trial.number} {trial.state}")
@@ -92,6 +104,24 @@ def enqueue(
     with held_open(source, name) as study:
         study.enqueue(typed_params(study.space, params))
         say(f"{len(study.queued)} in the queue")
+
+
+def _observe_table(file: Path, source: str, name: str | None, column: str | None) -> None:
+    try:
+        text = file.read_bytes().decode("utf-8-sig")  # the ends of lines as they are
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: wanted UTF-8, got {error.object[error.start : error.end]!r}") from None
+    with held_open(source, name) as study:
+        try:
+            trials, left_out = read_csv(study.problem, text, column)
+        except BoppError as error:
+            raise ConfigError(f"{file}: {error}") from None
+        failed = sum(trial.state == "failed" for trial in study.observe_all(trials))
+        say(
+            f"{len(trials)} trials added, {failed} of them failed" + f"; {left_out} left out" * (left_out > 0)
+        )
 
 
 def typed_values(study: Study, text: str) -> float | dict[str, float]:

@@ -14,8 +14,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bopp.cli.terminal import one_line
 from bopp.errors import NoResultError
+from bopp.legible import one_line
 from bopp.result import Result
 from bopp.run.evaluation import Objective
 from bopp.run.progress import Meter, spent

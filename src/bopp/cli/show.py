@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv as tables
 import json as texts
 import sys
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -12,8 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, existing, record
-from bopp.cli.terminal import legible, print_pairs, print_table, say, shown_value
+from bopp.cli.terminal import print_pairs, print_table, say, shown_value
 from bopp.errors import ConfigError, NoResultError, RecipeError, StoreError, StudyError
+from bopp.legible import legible
+from bopp.option import typed
+from bopp.rows import columns
 
 if TYPE_CHECKING:
     from bopp import Result, Study, Trial
@@ -207,18 +211,11 @@ def _who(trial: Trial) -> str:
 
 
 def _print_csv(study: Study) -> None:
-    trials, params = study.trials, list(study.space.parameters)
-    values = study.problem.names
-    measured = list(dict.fromkeys(name for trial in trials for name in trial.measurements))
-    fields = ["error", "origin", "asked_at", "told_at", "worker", "notes"]
     writer = tables.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["number", "state", *values, *params, *fields, *measured])
-    for trial in trials:
-        row = record(study, trial)
-        cells = [trial.number, trial.state, *(trial.values.get(name) for name in values)]
-        cells += [trial.params.get(name) for name in params]
-        cells += [row[field] for field in fields]
-        writer.writerow([*cells, *(trial.measurements.get(name) for name in measured)])
+    table = columns(study.problem, study.trials, written=typed)
+    writer.writerow(table)
+    for row in zip(*table.values(), strict=True):
+        writer.writerow([cell.isoformat() if isinstance(cell, datetime) else cell for cell in row])
 
 
 def _print_errors(study: Study) -> None:

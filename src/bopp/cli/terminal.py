@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from bopp.legible import cut, legible, one_line
+
 SPEAKS_EVERY = 30.0  # seconds, if there is no terminal to draw on
 LONGEST_CELL = 60  # characters of a value, in a table on a terminal
 
@@ -15,19 +17,6 @@ LONGEST_CELL = 60  # characters of a value, in a table on a terminal
 def say(text: str) -> None:
     """Print a line to the error stream, where it does not mix with results."""
     print(legible(text), file=sys.stderr, flush=True)
-
-
-def legible(text: str) -> str:
-    """A text without control characters, which a terminal only shows; line ends stay."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
-        for letter in text.encode("utf-8", "backslashreplace").decode()
-    )
-
-
-def one_line(text: str) -> str:
-    """A legible text without line ends."""
-    return legible(" ".join(text.split()) if "\n" in text or "\r" in text else text)
 
 
 def shown_value(value: Any) -> str:
@@ -45,7 +34,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
         table = Table(*(Column(Text(one_line(column))) for column in columns), header_style="bold")
         for row in cells:
-            table.add_row(*(Text(_short(cell)) for cell in row))
+            table.add_row(*(Text(cut(cell, LONGEST_CELL)) for cell in row))
         Console().print(table)
         return
     lines = [[one_line(column) for column in columns], *cells]
@@ -91,7 +80,3 @@ def progress(total: int) -> Iterator[Callable[[], None]]:
             spoke = now
 
     yield advance
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."

@@ -7,6 +7,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from bopp import log
 from bopp.plain import read_recipe
 from bopp.space import Params
 from bopp.study import identity
@@ -62,6 +63,7 @@ class Asking:
                     self._tickets.release(plan.number)
                     raise
                 if trial:
+                    self._log(plan, trial)
                     return trial
                 self._tickets.drop(plan.number)
         return None
@@ -98,6 +100,12 @@ class Asking:
         others = [lease for lease in running if lease.ticket not in self._tickets.held.values()]
         over = self._watch.over(others, self._store.now(connection))
         return self._ledger.trials(connection), over, self._ledger.queued(connection, first=True)
+
+    def _log(self, plan: Plan, trial: Trial) -> None:
+        if plan.replaces and plan.replaces.seconds:  # 0 if it was given back
+            log.taken_over(trial, plan.replaces.worker, self._definition.name)
+        else:
+            log.asked(trial, self._definition.name)
 
     def _claim(self, plan: Plan, ticket: str, connection: sa.Connection) -> Trial | None:
         """Claim the planned trial for this process; None if somebody else was faster."""

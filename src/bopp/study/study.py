@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import sqlalchemy as sa
 
+from bopp import log
 from bopp.arguments import checked_count, checked_recipe, checked_text, failed
 from bopp.errors import LateTell, StoreError, TellError
 from bopp.plain import write_recipe
@@ -21,7 +22,7 @@ from bopp.run.loop import Callback, Limits
 from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
-from bopp.study import schema
+from bopp.study import identity, schema
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition
@@ -31,6 +32,9 @@ from bopp.study.store import Store
 from bopp.study.tickets import Tickets
 from bopp.suggest import Recipe
 from bopp.trial import Answer, Trial
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Study:
@@ -112,6 +116,10 @@ class Study:
         """The best finished trial that meets the constraints."""
         return self.result.best
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame with a row for each trial, as `Result.to_pandas` makes it."""
+        return self.result.to_pandas()
+
     @property
     def queued(self) -> list[Params]:
         """The params that were enqueued and not yet asked for."""
@@ -130,6 +138,11 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} in {self.url!r})"
+
+    def _repr_html_(self) -> str:
+        from bopp.view.page import page
+
+        return page(self.result, self.name)
 
     def __enter__(self) -> Self:
         return self
@@ -187,7 +200,24 @@ class Study:
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
         """Record a result from elsewhere, which was never asked for; value and noise are as in `tell`."""
         answer = storable_answer(self.problem.answer(value, noise))
-        return self._store.write(partial(self._observe, self.space.check(params), answer, new_ticket()))
+        observe = partial(self._observe, self.space.check(params), answer, new_ticket())
+        told = self._store.write(observe)
+        log.told(told, self.name)
+        return told
+
+    def observe_all(self, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+        """Record finished trials from elsewhere, such as those of `Result.from_pandas`: all of them or none.
+
+        They get new numbers here; trials under way and dropped ones are left out.
+        """
+        wanted = [self._from_elsewhere(trial) for trial in trials if trial.state in ("done", "failed")]
+        tickets = [new_ticket() for _ in wanted]
+        if not wanted:
+            return ()
+        told = self._store.write(partial(self._observe_all, wanted, tickets))
+        for trial in told:
+            log.told(trial, self.name)
+        return told
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params once, before any suggestion; those left out are suggested."""
@@ -275,6 +305,7 @@ class Study:
         except StoreError as lost:
             raise StoreError(f"{lost} (trial {number} still has to be told {answer})") from lost
         self._tickets.drop(number)
+        log.told(told, self.name)
         return told
 
     def _tell(self, trial: Trial | int, answer: Answer, connection: sa.Connection) -> Trial:
@@ -308,6 +339,29 @@ class Study:
         told = self._asking.begun(connection, params, "observed", now).told(answer, now.utc)
         self._ledger.add(connection, told, revision, Claim(ticket))
         return told
+
+    def _observe_all(
+        self, trials: list[Trial], tickets: list[str], connection: sa.Connection
+    ) -> tuple[Trial, ...]:
+        now, revision = self._store.now(connection), self._ledger.lock(connection)
+        if self._ledger.claimed(connection, tickets[0]):  # by an earlier attempt
+            return tuple(cast(Trial, self._ledger.claimed(connection, ticket)) for ticket in tickets)
+        first = len(self._ledger.trials(connection))
+        new = [
+            replace(trial, number=number, asked_at=now.utc, told_at=now.utc, worker=identity.name())
+            for number, trial in enumerate(trials, start=first)
+        ]
+        for trial, ticket in zip(new, tickets, strict=True):
+            self._ledger.add(connection, trial, revision, Claim(ticket))
+        return tuple(new)
+
+    def _from_elsewhere(self, trial: Trial) -> Trial:
+        """A finished trial as one that was observed, if it fits the problem of this study."""
+        if not self.problem.fits(trial):
+            raise TellError(f"wanted a trial with {', '.join(self.problem.names)}, got {trial!r}")
+        error, notes = (None if text is None else storable(text) for text in (trial.error, trial.notes))
+        params = self.space.check(trial.params)
+        return replace(trial, params=params, origin="observed", error=error, notes=notes, superseded=())
 
     def _note(self, trial: Trial | int, text: str, connection: sa.Connection) -> Trial:
         revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)

@@ -1,0 +1,275 @@
+"""Rows: trials as rows of a table, for spreadsheets and data frames; and measurements of a table as trials.
+
+A column has the name of a field of a trial, of a declared value, of a parameter or of a measurement. A name
+that stands for two of these gets its group in front: "params.state" beside the state of the trial.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, get_args
+
+from bopp.errors import BoppError, SpaceError, TellError
+from bopp.option import Fixed
+from bopp.parameter import Parameter
+from bopp.problem import Problem
+from bopp.space import Params
+from bopp.trial import State, Trial, number_of
+
+FIRST, LAST = ("number", "state"), ("error", "origin", "asked_at", "told_at", "worker", "notes")
+OURS = {"number", "state", "origin"}  # a table with all of these was written by bopp
+SKIPPED = ("number", "state", "origin", "asked_at", "told_at", "worker")  # in such a table
+
+Rows = Iterable[tuple[str, Mapping[str, Any]]]
+"""Where a row stands, for errors, and its cells by column."""
+
+
+def columns(
+    problem: Problem, trials: Sequence[Trial], written: Callable[[Any], Any] = lambda value: value
+) -> dict[str, list[Any]]:
+    """The trials as columns of a table, with None where there is nothing; `written` is applied to params."""
+    measured = dict.fromkeys(name for trial in trials for name in trial.measurements)
+    noisy = [name for name in problem.names if any(name in trial.noise for trial in trials)]
+    groups = {
+        "values": problem.names,
+        "params": list(problem.space.parameters),
+        "measurements": [name for name in measured if name not in problem.names],
+    }
+    names = _named(groups, [*FIRST, *LAST, "noise", *(f"noise.{name}" for name in problem.names)])
+    found: dict[str, list[Any]] = {field: [getattr(trial, field) for trial in trials] for field in FIRST}
+    for name in groups["values"]:  # what a failed trial has of them is among its measurements
+        cells = [trial.values.get(name, trial.measurements.get(name)) for trial in trials]
+        found[names["values", name]] = cells
+    found |= {f"noise.{name}": [trial.noise.get(name) for trial in trials] for name in noisy}
+    for name in groups["params"]:
+        found[names["params", name]] = [
+            written(trial.params[name]) if name in trial.params else None for trial in trials
+        ]
+    found |= {field: [getattr(trial, field) for trial in trials] for field in LAST}
+    for name in groups["measurements"]:
+        found[names["measurements", name]] = [trial.measurements.get(name) for trial in trials]
+    return found
+
+
+def observed(problem: Problem, names: Sequence[str], rows: Rows, value: str | None = None) -> list[Trial]:
+    """The measurements of a table as observed trials; an error names the row and the column.
+
+    Args:
+        names: the columns: one for each parameter and declared value; others are measurements. Those that
+            bopp writes of a trial are known; rows that it wrote of trials without an answer are left out.
+        value: the column of the only objective, if it does not have its name.
+    """
+    table = Table.of(problem, names, value)
+    found: list[Trial] = []
+    for where, row in rows:
+        if table.is_told(row, where):
+            found.append(table.trial(row, where, len(found)))
+    return found
+
+
+def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[list[Trial], int]:
+    """The measurements of a CSV file as observed trials, and how many rows were left out.
+
+    Cells are separated by commas or by semicolons; the first line has the names of the columns.
+    """
+    lines = io.StringIO(text, newline="").readlines()
+    delimiter = max(",;", key=lambda one: len(next(csv.reader(lines, delimiter=one), [])))
+    rows = _csv_rows(lines, delimiter)
+    _, names = next(rows, ("", []))
+    known = {*problem.names, *problem.space.parameters}
+    names = [name if name in known else name.strip() for name in names]
+    cells: list[tuple[str, Mapping[str, Any]]] = []
+    for where, row in rows:
+        if len(row) != len(names):
+            raise TellError(f"{where}: wanted {len(names)} cells, as in the first line, got {len(row)}")
+        cells.append((where, dict(zip(names, row, strict=True))))
+    trials = observed(problem, names, cells, value)
+    return trials, len(cells) - len(trials)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which columns of a table have the params, the values and their noise, and what else it has, by name."""
+
+    problem: Problem
+    params: Mapping[str, str]
+    values: Mapping[str, str]
+    noise: Mapping[str, str]
+    others: Mapping[str, str]
+    noted: bool
+    ours: bool
+
+    @staticmethod
+    def of(problem: Problem, names: Sequence[str], value: str | None = None) -> Table:
+        """The table with these columns."""
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise TellError(f"wanted each column once, got {twice[0]!r} more than once")
+        params = _found("params", problem.space.parameters, names)
+        values = _found("values", problem.names, names)
+        if value is not None:
+            values[problem.objective] = value
+            params = {name: column for name, column in params.items() if column != value}
+        for column in set(params.values()) & set(values.values()):
+            raise TellError(
+                f"column {column!r}: wanted 'params.{column}' and 'values.{column}' to tell them apart"
+            )
+        needed = [name for name, one in problem.space.parameters.items() if not _may_be_left_out(one)]
+        missing = [name for name in needed if name not in params]
+        missing += [name for name in problem.names if values.get(name) not in names]
+        if missing:
+            raise TellError(f"wanted columns for {', '.join(map(repr, missing))}, got {list(names)}")
+        noise = {name: f"noise.{name}" for name in problem.names if f"noise.{name}" in names}
+        rest = [name for name in names if name not in {*params.values(), *values.values(), *noise.values()}]
+        if "noise" in rest and len(problem.objectives) == 1:
+            noise.setdefault(problem.objective, "noise")
+        ours = set(rest) >= OURS
+        rest = [name for name in rest if name not in noise.values() and not (ours and name in SKIPPED)]
+        others = {name.removeprefix("measurements."): name for name in rest if name != "notes"}
+        return Table(problem, params, values, noise, others, "notes" in rest, ours)
+
+    def is_told(self, row: Mapping[str, Any], where: str) -> bool:
+        """Whether a row has an answer; one that bopp wrote of a trial under way or dropped has none."""
+        if self.ours and row["state"] not in get_args(State):
+            wanted = ", ".join(get_args(State))
+            raise TellError(f"{where}, column 'state': wanted one of {wanted}, got {row['state']!r}")
+        return not self.ours or row["state"] in ("done", "failed")
+
+    def trial(self, row: Mapping[str, Any], where: str, number: int) -> Trial:
+        """The observed trial of a row; without a value it is a failed one."""
+        params = self._params(row, where)
+        given = {name: _cell(where, column, _number, row[column]) for name, column in self.values.items()}
+        noise = {name: _cell(where, column, _number, row[column]) for name, column in self.noise.items()}
+        noise = {name: sd for name, sd in noise.items() if not math.isnan(sd)}
+        failed = not all(map(math.isfinite, given.values()))
+        others = {
+            name: _measured(row[column])
+            for name, column in self.others.items()
+            if not _is_blank(row[column]) and name not in given and not (failed and column == "error")
+        }
+        try:
+            answer = self.problem.answer({**others, **given}, noise or None)
+        except BoppError as error:
+            raise TellError(f"{where}: {error}") from None
+        if failed and "error" in self.others.values() and not _is_blank(row["error"]):
+            answer = replace(answer, error=str(row["error"]))
+        notes = row["notes"] if self.noted and not _is_blank(row["notes"]) else None
+        trial = Trial(number, params, origin="observed", notes=None if notes is None else str(notes))
+        return trial.told(answer, None)
+
+    def _params(self, row: Mapping[str, Any], where: str) -> Params:
+        space = self.problem.space
+        found: Params = {}
+        blank: Params = {}
+        for name, parameter in space.parameters.items():
+            cell = row[self.params[name]] if name in self.params else None
+            if not _is_blank(cell):
+                found[name] = _cell(where, self.params[name], partial(_value, parameter), cell)
+            else:
+                blank.update((name, value) for value in _of_blank(parameter, cell))
+        try:
+            return space.check(space.filled(found, blank))
+        except SpaceError as error:
+            raise TellError(f"{where}: {error}") from None
+
+
+def _named(groups: Mapping[str, Sequence[str]], reserved: Sequence[str]) -> dict[tuple[str, str], str]:
+    """A column for each name of each group; a name that is used twice gets the group in front."""
+    uses = Counter([*reserved, *(name for names in groups.values() for name in names)])
+    taken = set(uses)
+    found = {}
+    for group, names in groups.items():
+        for name in names:
+            column = name
+            while column in taken and (uses[name] > 1 or column != name):
+                column = f"{group}.{column}"
+            taken.add(column)
+            found[group, name] = column
+    return found
+
+
+def _found(group: str, wanted: Iterable[str], names: Sequence[str]) -> dict[str, str]:
+    """The columns of a group, by name, as far as they are there."""
+    there = set(names)
+    pairs = ((name, column) for name in wanted for column in (name, f"{group}.{name}") if column in there)
+    return dict(pairs)
+
+
+def _may_be_left_out(parameter: Parameter) -> bool:
+    return bool(parameter.conditions) or isinstance(parameter, Fixed)
+
+
+def _is_blank(cell: Any) -> bool:
+    blank = isinstance(cell, float) and math.isnan(cell)
+    return cell is None or blank or (isinstance(cell, str) and not cell.strip())
+
+
+def _of_blank(parameter: Parameter, cell: Any) -> Iterator[Any]:
+    """What a blank cell means where the parameter applies: what is fixed, or an option that is blank."""
+    if isinstance(parameter, Fixed):
+        yield parameter.value
+        return
+    for option in (None, "") if isinstance(cell, str) else (None,):
+        with suppress(SpaceError):
+            yield parameter.check(option)
+
+
+def _cell(where: str, column: str, read: Callable[[Any], Any], cell: Any) -> Any:
+    """What is read from a cell; an error says where it is."""
+    try:
+        return read(cell)
+    except BoppError as error:
+        raise TellError(f"{where}, column {column!r}: {error}") from None
+
+
+def _value(parameter: Parameter, cell: Any) -> Any:
+    """The value of a parameter: text is read as if somebody typed it."""
+    if not isinstance(cell, str):
+        return parameter.check(cell)
+    try:
+        return parameter.check(parameter.parse(cell))
+    except SpaceError:
+        if cell == cell.strip():
+            raise
+    return _value(parameter, cell.strip())
+
+
+def _number(cell: Any) -> float:
+    """A declared value or a noise; NaN for a blank."""
+    if _is_blank(cell):
+        return math.nan
+    if not isinstance(cell, str):
+        return number_of(cell)
+    try:
+        return float(cell)
+    except ValueError:
+        raise TellError(f"wanted a number, got {cell!r}") from None
+
+
+def _measured(cell: Any) -> Any:
+    if isinstance(cell, str):
+        with suppress(ValueError):
+            return float(cell) if math.isfinite(float(cell)) else cell
+    return cell.isoformat() if hasattr(cell, "isoformat") else cell
+
+
+def _csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a CSV file that are not blank, each with the line where it begins."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begins = 1
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise TellError(f"line {begins}: {error}") from None
+        if row is None:
+            return
+        if any(cell.strip() for cell in row):
+            yield f"line {begins}", row
+        begins = reader.line_num + 1

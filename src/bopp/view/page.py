@@ -1,0 +1,108 @@
+"""Page: a result as HTML, for notebooks; the text of others is escaped, and the colours are the reader's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from bopp.errors import NoResultError
+from bopp.legible import cut, one_line
+from bopp.problem import Problem
+from bopp.result import Result
+from bopp.trial import Trial
+
+SHOWN = 5  # trials in a table
+LONGEST = 60  # characters of a cell
+TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em"
+CELL = "text-align:left;padding:0.1em 0.7em 0.1em 0;border-bottom:1px solid rgba(128,128,128,0.35)"
+
+
+def page(result: Result, title: str | None = None) -> str:
+    """What was found, how many trials there are in each state, and tables of the best and the latest ones."""
+    problem, trials = result.problem, result.trials
+    best = _ranked(problem, trials)[:SHOWN]
+    latest = trials[-SHOWN:]
+    parts = [
+        "" if title is None else f"<div><b>{_text(title)}</b></div>",
+        f"<div>{_text(_aims(problem))}: {_found(result)}</div>",
+        f"<div>{_text(_counts(trials))}</div>",
+        _table("best trials", problem, best) if best else "",
+        _table("latest trials", problem, latest) if latest else "",
+    ]
+    return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
+
+
+def _aims(problem: Problem) -> str:
+    return ", ".join(
+        direction if name == "value" else f"{direction} {name}"
+        for name, direction in problem.objectives.items()
+    )
+
+
+def _found(result: Result) -> str:
+    try:
+        best = result.best
+    except NoResultError as reason:
+        return _text(f"no best, {reason}", most=400)
+    rows = "".join(_row("td", [name, value], most=400) for name, value in best.params.items())
+    return f'best <b>{_text(best.value)}</b> in trial {best.number}<table style="{TABLE}">{rows}</table>'
+
+
+def _counts(trials: Sequence[Trial]) -> str:
+    states = [trial.state for trial in trials]
+    counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
+    return f"{len(trials)} trials" + (f": {', '.join(counts)}" if counts else "")
+
+
+def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
+    """The finished trials that meet the constraints, best first; none if there are several objectives."""
+    if len(problem.objectives) > 1:
+        return []
+    try:
+        finished = [trial for trial in trials if trial.state == "done" and problem.feasible(trial)]
+    except NoResultError:  # a condition that cannot be checked here
+        return []
+    return sorted(finished, key=lambda trial: -problem.gain(trial.values[problem.objective]))
+
+
+def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
+    head = ["trial", "state", *problem.names, *problem.space.parameters, "remark"]
+    rows = [
+        [
+            trial.number,
+            trial.state,
+            *(trial.values.get(name, "") for name in problem.names),
+            *(trial.params.get(name, "") for name in problem.space.parameters),
+            _remark(problem, trial),
+        ]
+        for trial in trials
+    ]
+    return (
+        f'<div>{caption}</div><table style="{TABLE}"><thead>{_row("th", head)}</thead>'
+        f"<tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
+    )
+
+
+def _remark(problem: Problem, trial: Trial) -> str:
+    """Why it has no value or does not count, that it breaks a constraint, or what was noted."""
+    remarks = [trial.error or "", trial.notes or ""]
+    if trial.state == "dropped" and trial.superseded:
+        remarks.insert(0, trial.superseded[-1].reason)
+    if trial.state == "done" and problem.constraints:
+        try:
+            remarks.insert(0, "" if problem.feasible(trial) else "breaks a constraint")
+        except NoResultError as reason:
+            remarks.insert(0, str(reason))
+    return "; ".join(remark for remark in remarks if remark)
+
+
+def _row(kind: str, cells: Iterable[Any], most: int = LONGEST) -> str:
+    texts = (_text(cell, most) for cell in cells)
+    return "<tr>" + "".join(f'<{kind} style="{CELL}">{text}</{kind}>' for text in texts) + "</tr>"
+
+
+def _text(cell: Any, most: int = LONGEST) -> str:
+    """A cell as HTML: numbers in short, text on one line, nothing of it taken for HTML."""
+    text = f"{cell:.6g}" if isinstance(cell, float) else cell if isinstance(cell, str) else repr(cell)
+    return escape(cut(one_line(text), most))

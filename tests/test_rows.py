@@ -1,0 +1,261 @@
+import csv
+import io
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bopp import AtMost, Choice, Fixed, Float, Int, Optimizer, Problem, Trial
+from bopp.errors import TellError
+from bopp.option import typed
+from bopp.problem import Direction
+from bopp.rows import Table, columns, observed, read_csv
+
+OVEN = Problem({"degrees": Float(0, 100), "kind": Choice(["rye", "wheat"])})
+WHISK = Problem(
+    {
+        "method": Choice(["stir", "shake", "leave"]),
+        "speed": Int(1, 9, when={"method": ["stir", "shake"]}),
+        "blade": Choice(["", "bent", None], when={"method": ["stir"]}),
+        "batch": Fixed(30),
+        "lid": Fixed("on", when={"method": ["shake"]}),
+    },
+    {"error": "minimize"},
+    [AtMost("memory", 8.0)],
+)
+
+
+def as_csv(problem: Problem, trials: tuple[Trial, ...], delimiter: str = ",") -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter)
+    table = columns(problem, trials, typed)
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    return text.getvalue()
+
+
+def as_observed(*trials: Trial) -> list[Trial]:
+    """What can be read back of finished trials."""
+    return [
+        replace(trial, number=number, origin="observed", asked_at=None, told_at=None)
+        for number, trial in enumerate(trial for trial in trials if trial.state in ("done", "failed"))
+    ]
+
+
+def whisked() -> Optimizer:
+    """Trials of every state, with conditional params, noise, measurements and hostile text."""
+    optimizer = Optimizer(WHISK)
+    for params in (
+        {"method": "stir", "speed": 3, "blade": "", "batch": 30},
+        {"method": "stir", "speed": 3, "blade": None, "batch": 30},
+        {"method": "shake", "speed": 9, "batch": 30, "lid": "on"},
+        {"method": "leave", "batch": 30},
+    ):
+        optimizer.enqueue(params)
+    first, second, third, fourth, fifth = optimizer.ask(5)
+    text = 'a "quoted", cell;\nof two lines '
+    optimizer.tell(first, {"error": 0.1, "memory": 7, "note": text, "state": 3}, noise={"error": 0.01})
+    optimizer.tell(second, {"error": None, "memory": 7.5, "seconds": 31})
+    optimizer.fail(third, text)
+    optimizer.observe(fourth.params, {"error": 1e-300, "memory": 9.0, "batch": "of monday"})
+    assert fifth.state == "asked"
+    return optimizer
+
+
+def test_columns_have_the_names_of_what_they_hold() -> None:
+    optimizer = Optimizer(OVEN)
+    optimizer.observe({"degrees": 20, "kind": "rye"}, {"value": 0.5, "seconds": 3})
+    optimizer.observe({"degrees": 30, "kind": "wheat"}, None)
+    table = columns(OVEN, optimizer.trials)
+    fields = ["error", "origin", "asked_at", "told_at", "worker", "notes"]
+    assert list(table) == ["number", "state", "value", "degrees", "kind", *fields, "seconds"]
+    assert table["value"] == [0.5, None]
+    assert table["degrees"] == [20.0, 30.0]
+    assert table["seconds"] == [3.0, None]
+    assert table["error"] == [None, "the value was nan"]
+    optimizer.observe({"degrees": 40, "kind": "rye"}, 1.0, noise=0.25)
+    assert columns(OVEN, optimizer.trials)["noise.value"] == [None, None, 0.25]
+
+
+def test_a_name_that_stands_for_two_things_gets_its_group_in_front() -> None:
+    problem = Problem(
+        {"state": Float(0, 1), "error": Float(0, 1), "x": Float(0, 1), "noise": Float(0, 1)},
+        {"error": "minimize"},
+    )
+    optimizer = Optimizer(problem)
+    params = {"state": 0.1, "error": 0.2, "x": 0.3, "noise": 0.4}
+    optimizer.observe(params, {"error": 5.0, "x": 6.0, "seconds": 7.0})
+    table = columns(problem, optimizer.trials)
+    assert list(table) == [
+        *("number", "state", "values.error", "params.state", "params.error", "params.x", "params.noise"),
+        *("error", "origin", "asked_at", "told_at", "worker", "notes", "measurements.x", "seconds"),
+    ]
+    assert (table["state"], table["params.state"], table["error"]) == (["done"], [0.1], [None])
+    read, left_out = read_csv(problem, as_csv(problem, optimizer.trials))
+    assert (read, left_out) == (as_observed(*optimizer.trials), 0)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["x", "params.x", "state", "params.state", "values.x", "y"]), unique=True, min_size=1
+    ),
+    st.lists(st.sampled_from(["x", "params.x", "state", "values.x", "number"]), unique=True, min_size=1),
+    st.lists(st.sampled_from(["x", "measurements.x", "notes", "params.params.x", "noise"]), unique=True),
+)
+def test_no_two_columns_have_one_name(params: list[str], values: list[str], measured: list[str]) -> None:
+    objectives: dict[str, Direction] = dict.fromkeys(values, "minimize")
+    problem = Problem(dict.fromkeys(params, Float(0, 1)), objectives)
+    answer = {**dict.fromkeys(measured, 3.0), **dict.fromkeys(values, 2.0)}
+    optimizer = Optimizer(problem)
+    optimizer.observe(dict.fromkeys(params, 0.5), answer)
+    table = columns(problem, optimizer.trials)
+    others = [name for name in measured if name not in values]
+    assert len(table) == 8 + len(params) + len(values) + len(others)
+    cells = [cell for [cell] in table.values()]
+    assert [cells.count(number) for number in (0.5, 2.0, 3.0)] == [len(params), len(values), len(others)]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_what_is_written_can_be_read(delimiter: str) -> None:
+    trials = whisked().trials
+    assert {trial.state for trial in trials} == {"done", "failed", "asked"}
+    read, left_out = read_csv(WHISK, as_csv(WHISK, trials, delimiter))
+    assert left_out == 2  # under way
+    assert read == as_observed(*trials)
+
+
+@given(st.data())
+def test_any_params_come_back(data: st.DataObject) -> None:
+    space = {
+        "x": Float(-1e300, 1e300),
+        "n": Int(-(10**40), 10**40),
+        "kind": Choice(["a,b", 'c"', " d", "e\n", "", (1, 2), None, True]),
+    }
+    problem = Problem(space, {"value": "maximize"})
+    optimizer = Optimizer(problem)
+    for _ in range(data.draw(st.integers(1, 3))):
+        params = {
+            "x": data.draw(st.floats(-1e300, 1e300)),
+            "n": data.draw(st.integers(-(10**40), 10**40)),
+            "kind": data.draw(st.sampled_from(space["kind"].options)),  # type: ignore[attr-defined]
+        }
+        optimizer.observe(params, data.draw(st.floats(allow_nan=False, allow_infinity=False) | st.none()))
+    assert read_csv(problem, as_csv(problem, optimizer.trials))[0] == as_observed(*optimizer.trials)
+
+
+def read(text: str, problem: Problem = OVEN, value: str | None = None) -> list[Trial]:
+    return read_csv(problem, text, value)[0]
+
+
+def test_a_table_of_earlier_days_becomes_observed_trials() -> None:
+    head = "kind, degrees,value,noise,notes,humidity,day\n"
+    text = head + "rye, 20,0.5,0.1,,31,monday\n\nwheat,30.5,,,burnt,,\n,,,,,,\n"
+    first, second = read(text)
+    assert (first.number, first.origin, first.state) == (0, "observed", "done")
+    assert first.params == {"degrees": 20.0, "kind": "rye"}
+    assert (first.values, first.noise, first.notes) == ({"value": 0.5}, {"value": 0.1}, None)
+    assert first.measurements == {"humidity": 31.0, "day": "monday"}
+    assert (second.number, second.state, second.error) == (1, "failed", "the value was nan")
+    assert (second.params, second.notes) == ({"degrees": 30.5, "kind": "wheat"}, "burnt")
+    assert second.measurements == {}
+    assert Optimizer(OVEN, trials=[first, second]).best.value == 0.5
+
+
+def test_a_reason_is_kept_where_there_is_no_value_and_is_a_measurement_elsewhere() -> None:
+    failed, done, infinite = read("degrees,kind,value,error\n1,rye,,broke\n2,rye,3,0.25\n3,rye,inf,\n")
+    assert (failed.error, failed.measurements) == ("broke", {})
+    assert (done.error, done.measurements) == (None, {"error": 0.25})
+    assert (infinite.state, infinite.error) == ("failed", "the value was inf")
+
+
+def test_the_column_of_the_value_can_be_named() -> None:
+    (trial,) = read("degrees,kind,accuracy,value\n1,rye,0.5,7\n", value="accuracy")
+    assert (trial.values, trial.measurements) == ({"value": 0.5}, {})
+    with pytest.raises(TellError, match=r"wanted columns for 'value', got \['degrees', 'kind'\]"):
+        read("degrees,kind\n1,rye\n", value="accuracy")
+
+
+def test_fields_of_a_trial_are_measurements_in_a_table_of_yours() -> None:
+    (trial,) = read("degrees,kind,value,state,worker\n1,rye,2,liquid,Anna\n")
+    assert trial.measurements == {"state": "liquid", "worker": "Anna"}
+    assert trial.worker is None
+
+
+def test_a_parameter_that_does_not_apply_is_blank_or_has_no_column() -> None:
+    text = "method,speed,blade,error,memory\nleave,,,1,2\nstir,3,bent,1,2\nstir,3,,1,2\nshake,4,,1,2\n"
+    assert [trial.params for trial in read(text, WHISK)] == [
+        {"method": "leave", "batch": 30},
+        {"method": "stir", "speed": 3, "blade": "bent", "batch": 30},
+        {"method": "stir", "speed": 3, "blade": "", "batch": 30},
+        {"method": "shake", "speed": 4, "batch": 30, "lid": "on"},
+    ]
+    assert read("method,error,memory\nleave,1,2\n", WHISK)[0].params == {"method": "leave", "batch": 30}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", r"wanted columns for 'degrees', 'kind', 'value', got \[\]"),
+        ("degrees,kind\n1,rye\n", "wanted columns for 'value', got"),
+        ("degrees,value\n1,2\n", "wanted columns for 'kind', got"),
+        ("degrees,kind,value,kind\n1,rye,2,rye\n", "wanted each column once, got 'kind' more than once"),
+        (
+            "degrees,kind,value\n1,rye,2\n101,rye,2\n",
+            r"line 3, column 'degrees': wanted a number in \[0.0, 100",
+        ),
+        ("degrees,kind,value\nwarm,rye,2\n", "line 2, column 'degrees': wanted a number, got 'warm'"),
+        ("degrees,kind,value\n\n1,rey,2\n", "line 3, column 'kind': wanted one of rye, wheat, got 'rey'"),
+        ("degrees,kind,value\n1,rye,good\n", "line 2, column 'value': wanted a number, got 'good'"),
+        ("degrees,kind,value,noise\n1,rye,2,x\n", "line 2, column 'noise': wanted a number, got 'x'"),
+        ("degrees,kind,value,noise\n1,rye,2,-1\n", "line 2: noise: wanted a standard deviation >= 0"),
+        ("degrees,kind,value\n,rye,2\n", r"line 2: wanted the params .*missing \['degrees'\]"),
+        ("degrees,kind,value\n1,rye\n", "line 2: wanted 3 cells, as in the first line, got 2"),
+        ("degrees,kind,value\n1,rye,2,3\n", "line 2: wanted 3 cells, as in the first line, got 4"),
+        ('degrees,kind,value\n"1\n",rye,2\n1,rey,2\n', "line 4, column 'kind'"),
+        ('degrees,kind,value\n1,"rye,2\n', "line 2: unexpected end of data"),
+        (
+            "number,state,origin,degrees,kind,value\n0,gone,,1,rye,2\n",
+            "line 2, column 'state': wanted one of asked",
+        ),
+    ],
+)
+def test_a_fault_is_named_by_its_line_and_column(text: str, complaint: str) -> None:
+    with pytest.raises(TellError, match=complaint):
+        read(text)
+
+
+def test_one_column_cannot_be_a_parameter_and_a_value() -> None:
+    problem = Problem({"error": Float(0, 1)}, {"error": "minimize"})
+    with pytest.raises(TellError, match=r"wanted 'params.error' and 'values.error' to tell them apart"):
+        Table.of(problem, ["error"])
+    (trial,) = read("error,values.error\n0.5,3\n", problem)
+    assert (trial.params, trial.values) == ({"error": 0.5}, {"error": 3.0})
+
+
+def test_a_parameter_that_does_not_apply_is_refused_where_it_is_given() -> None:
+    with pytest.raises(TellError, match="line 2: 'speed' applies only where method is 'stir' or 'shake'"):
+        read("method,speed,error,memory\nleave,3,1,2\n", WHISK)
+
+
+def test_several_objectives_are_read_by_name() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"})
+    done, failed = read("x,speed,error\n0.5,3,1\n0.6,3,\n", problem)
+    assert done.values == {"error": 1.0, "speed": 3.0}
+    assert (failed.state, failed.error, failed.measurements) == ("failed", "'error' was nan", {"speed": 3.0})
+
+
+def test_nothing_in_a_cell_is_evaluated() -> None:
+    with pytest.raises(TellError, match=r"wanted a number, got .__import__"):
+        read("degrees,kind,value\n1,rye,__import__('os').getpid()\n")
+    (trial,) = read("degrees,kind,value,more\n1,rye,2,=1+1\n")
+    assert trial.measurements == {"more": "=1+1"}
+
+
+@pytest.mark.parametrize("cell", [None, math.nan, "", "  "])
+def test_a_blank_is_a_blank(cell: Any) -> None:
+    row = {"degrees": 1, "kind": "rye", "value": cell, "more": cell, "notes": cell}
+    (trial,) = observed(OVEN, list(row), [("here", row)])
+    assert (trial.state, trial.measurements, trial.notes) == ("failed", {}, None)
