@@ -10,6 +10,7 @@
 # make bench-store   what a store costs
 # make history       how the figures of the benchmarks developed
 # make reproduction  the paper's experiment, its table and its figures
+# make notebook      examples/first_hour.ipynb, run anew
 
 PYTHON ?= python3
 PIP = -m pip install --quiet --disable-pip-version-check
@@ -24,7 +25,7 @@ ENGINE = acquisition belief data fit fixtures gp initial kernels known never_bre
   parameter problem processors pseudo search space suggest threads trial view_importance view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-store history reproduction pictures clean
+.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -104,6 +105,10 @@ reproduction: .venv/test
 	$(RUN)/bopp paper table --out docs/reproduction > docs/reproduction/table.md
 	$(RUN)/bopp paper figures --out docs/reproduction
 	$(RUN)/bopp paper theory --out docs/reproduction > docs/reproduction/theory.txt
+
+# the notebook of the examples, run anew and saved with what it shows
+notebook: .venv/test
+	$(RUN)/python tests/notebooks.py
 
 pictures: .venv/examples
 	$(RUN)/python docs/pictures.py

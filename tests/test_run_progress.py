@@ -1,12 +1,15 @@
 import math
 import re
 import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from bopp import Float, Optimizer, Result, maximize, minimize
-from bopp.run.progress import Meter, meter
+from bopp import Float, Optimizer, Result, maximize, minimize, notebook
+from bopp.run.progress import OFTEN, Meter, failures, meter, spent
 
 
 def result_of(*values: float | None) -> Result:
@@ -50,6 +53,25 @@ def test_the_bar_waits_for_a_first_value(capsys: pytest.CaptureFixture[str]) -> 
     shown = capsys.readouterr().err
     assert "none yet" in shown
     assert "1/2" in shown
+
+
+def test_the_bar_counts_failures_of_this_run(capsys: pytest.CaptureFixture[str]) -> None:
+    optimizer = Optimizer({"x": Float(0, 1)})
+    optimizer.observe({"x": 0.5}, None)  # elsewhere: it costs nothing here
+    optimizer.tell(optimizer.ask(), 1.0)
+    with meter(5, True) as show:
+        show.told(optimizer.trials[-1], optimizer.result)
+    assert "failed" not in capsys.readouterr().err
+    for _ in range(3):
+        optimizer.tell(optimizer.ask(), None)
+    dropped = replace(optimizer.trials[1], number=5).dropped(datetime.now(UTC), "wrong")
+    result = Result(optimizer.problem, (*optimizer.trials, dropped))
+    assert (spent(result), failures(result)) == (4, 3)
+    with meter(5, True) as show:
+        show.told(result.trials[-1], result)
+    shown = capsys.readouterr().err
+    assert "best 1, 3 failed" in shown
+    assert "4/5" in shown
 
 
 def test_a_best_of_zero_is_a_best(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,3 +119,62 @@ def test_ctrl_c_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Interrupted" in capsys.readouterr().err
     minimize(interrupt, {"x": Float(0, 1)}, budget=3, progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+class Cell:
+    """What a notebook shows below a cell, as IPython's `display` and the handle that it returns."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def __call__(self, bundle: dict[str, str], *, raw: bool, display_id: bool) -> "Cell":
+        assert display_id
+        self.update(bundle, raw=raw)
+        return self
+
+    def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(bundle["text/plain"])
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """A notebook that this process seems to run in; test_notebook.py has a real one."""
+    cell = Cell()
+    monkeypatch.setattr(notebook, "display", lambda: cell)
+    return cell
+
+
+def test_a_notebook_gets_one_line_that_is_replaced(cell: Cell, capsys: pytest.CaptureFixture[str]) -> None:
+    before = threading.active_count()
+    with meter(8, True) as show:
+        assert threading.active_count() == before
+        assert cell.shown == ["─" * 20 + " 0/8  best none yet  - s a suggestion"]
+        for values in ((3.25,), (3.25, None), (3.25, None, None, 0.125)):
+            show.suggested(0.25)
+            tell(show, *values)
+    assert capsys.readouterr() == ("", "")
+    wanted = "━" * 10 + "─" * 10 + " 4/8  best 0.125, 2 failed  0.250 s a suggestion  about 0:"
+    assert cell.shown[-1].startswith(wanted)
+    assert cell.shown[-1].endswith(" left")
+
+
+def test_a_notebook_is_not_flooded(cell: Cell) -> None:
+    result = result_of(1.0)
+    began = time.monotonic()
+    with meter(8, True) as show:
+        for _ in range(1000):
+            show.told(result.trials[-1], result)
+    assert len(cell.shown) <= 3 + (time.monotonic() - began) / OFTEN
+
+
+def test_a_notebook_is_told_of_an_interrupt_and_of_what_came_late(
+    cell: Cell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    minimize(interrupt, {"x": Float(0, 1)}, budget=3)
+    assert "Interrupted" in capsys.readouterr().err
+    with meter(2, True) as show:
+        show.dropped("somebody else told it")
+        tell(show, 1.0)
+    assert capsys.readouterr().err == "somebody else told it\n"
+    assert "1/2" in cell.shown[-1]  # the last line is true

@@ -13,7 +13,7 @@ BoppError
 ├── ObjectiveError  the objective fails the same way again and again, or cannot be called
 ├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   there is no best trial: none has finished, or none meets the constraints
-└── MissingExtra    an optional package is not installed; the message names the extra
+└── MissingExtra    an optional package is not installed; the message says how to install it
 """
 
 from __future__ import annotations

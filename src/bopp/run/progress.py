@@ -1,17 +1,26 @@
-"""Progress: one line on the terminal, with the best value and the time that suggestions take."""
+"""Progress: one line on a terminal or in a notebook, with the best value and the pace of suggestions."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol
 
+from bopp import notebook
 from bopp.errors import NoResultError
 from bopp.result import Result
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+WIDTH = 20  # characters of the bar in a notebook
+NONE_YET = "best none yet"
+INTERRUPTED = "Interrupted: returning what is there."
+OFTEN = 0.1  # seconds between updates in a notebook, each of which is a message to the browser
 
 
 class Meter(Protocol):
@@ -30,9 +39,16 @@ class Meter(Protocol):
 
 @contextmanager
 def meter(budget: int, shown: bool) -> Iterator[Meter]:
-    """A progress bar on stderr, or a meter that shows nothing."""
+    """A progress bar on stderr, a line below the cell of a notebook, or a meter that shows nothing."""
     if not shown:
         yield Silent()
+        return
+    if display := notebook.display():
+        line = Line(display, budget)
+        try:
+            yield line
+        finally:
+            line.show()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -40,7 +56,7 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("best {task.fields[best]}"),
+        TextColumn("{task.fields[found]}"),
         TextColumn("{task.fields[pace]} s a suggestion"),
         TimeRemainingColumn(),
     )
@@ -52,6 +68,11 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
 def spent(result: Result) -> int:
     """How many trials have ended; those observed elsewhere cost nothing here."""
     return sum(trial.spent for trial in result.trials)
+
+
+def failures(result: Result) -> int:
+    """How many of these have failed."""
+    return sum(trial.state == "failed" and trial.origin != "observed" for trial in result.trials)
 
 
 class Silent:
@@ -73,24 +94,84 @@ class Bar:
 
     def __init__(self, bar: Progress, budget: int):
         self._bar = bar
-        self._task = bar.add_task("", total=budget, best="none yet", pace="-")
+        self._task = bar.add_task("", total=budget, found=NONE_YET, pace="-")
         self._seconds: list[float] = []
 
     def suggested(self, seconds: float) -> None:
         self._seconds.append(seconds)
-        self._bar.update(self._task, pace=f"{sum(self._seconds) / len(self._seconds):.3f}")
+        self._bar.update(self._task, pace=_pace(self._seconds))
 
     def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
-        try:
-            best = f"{result.best.value:.6g}"
-        except NoResultError:
-            best = "none yet"
-        self._bar.update(self._task, completed=spent(result), best=best, refresh=True)
+        self._bar.update(self._task, completed=spent(result), found=_found(result), refresh=True)
 
     def dropped(self, reason: str) -> None:
         self._bar.console.print(reason, markup=False, highlight=False)
 
     def interrupted(self) -> None:
-        self._bar.console.print("Interrupted: returning what is there.")
+        self._bar.console.print(INTERRUPTED)
+
+
+class Line:
+    """Reports to a line of text below the cell of a notebook, which is replaced in place.
+
+    Neither ipywidgets nor a thread is needed.
+    """
+
+    def __init__(self, display: Any, budget: int):
+        self._budget = budget
+        self._began = self._shown_at = time.monotonic()
+        self._done = self._ended_here = 0
+        self._found = NONE_YET
+        self._seconds: list[float] = []
+        self._handle = display(self._drawn(), raw=True, display_id=True)
+
+    def suggested(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    def waiting(self) -> None: ...
+
+    def told(self, trial: Trial, result: Result) -> None:
+        self._done, self._found = spent(result), _found(result)
+        self._ended_here += 1
+        if time.monotonic() - self._shown_at >= OFTEN:
+            self.show()
+
+    def dropped(self, reason: str) -> None:
+        print(reason, file=sys.stderr)
+
+    def interrupted(self) -> None:
+        print(INTERRUPTED, file=sys.stderr)
+
+    def show(self) -> None:
+        """Replace what was shown before."""
+        self._shown_at = time.monotonic()
+        self._handle.update(self._drawn(), raw=True)
+
+    def _drawn(self) -> dict[str, str]:
+        filled = min(WIDTH, WIDTH * self._done // self._budget)
+        parts = [
+            f"{'━' * filled}{'─' * (WIDTH - filled)} {self._done}/{self._budget}",
+            self._found,
+            f"{_pace(self._seconds)} s a suggestion",
+        ]
+        left = self._budget - self._done
+        if self._ended_here and left > 0:
+            seconds = (time.monotonic() - self._began) / self._ended_here * left
+            parts.append(f"about {timedelta(seconds=round(seconds))} left")
+        return {"text/plain": "  ".join(parts)}
+
+
+def _found(result: Result) -> str:
+    """The best value so far, and how many trials failed if any did."""
+    try:
+        best = f"best {result.best.value:.6g}"
+    except NoResultError:
+        best = NONE_YET
+    failed = failures(result)
+    return f"{best}, {failed} failed" if failed else best
+
+
+def _pace(seconds: list[float]) -> str:
+    return f"{sum(seconds) / len(seconds):.3f}" if seconds else "-"

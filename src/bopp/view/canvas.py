@@ -34,7 +34,8 @@ def _empty(width: float, height: float) -> Figure:
     """A figure of this size with nothing on it."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+
+        from bopp.view.figure import Figure
     except ImportError as error:
         raise MissingExtra("pictures want matplotlib: pip install 'bopp[plot]'") from error
     figure = Figure((width, height), layout="constrained")

@@ -14,8 +14,7 @@ from bopp.trial import Trial
 
 SHOWN = 5  # trials in a table
 LONGEST = 60  # characters of a cell
-TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em"
-CELL = "text-align:left;padding:0.1em 0.7em 0.1em 0;border-bottom:1px solid rgba(128,128,128,0.35)"
+CELL = "text-align:left"  # the rest is left to the theme of the notebook, light or dark
 
 
 def page(result: Result, title: str | None = None) -> str:
@@ -46,7 +45,7 @@ def _found(result: Result) -> str:
     except NoResultError as reason:
         return _text(f"no best, {reason}", most=400)
     rows = "".join(_row("td", [name, value], most=400) for name, value in best.params.items())
-    return f'best <b>{_text(best.value)}</b> in trial {best.number}<table style="{TABLE}">{rows}</table>'
+    return f"best <b>{_text(best.value)}</b> in trial {best.number}<table>{rows}</table>"
 
 
 def _counts(trials: Sequence[Trial]) -> str:
@@ -79,7 +78,7 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
         for trial in trials
     ]
     return (
-        f'<div>{caption}</div><table style="{TABLE}"><thead>{_row("th", head)}</thead>'
+        f"<div>{caption}</div><table><thead>{_row('th', head)}</thead>"
         f"<tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
     )
 
