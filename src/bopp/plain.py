@@ -61,7 +61,8 @@ def read_direction(space: Space, direction: Any) -> Problem:
 
 def write_params(space: Space, params: Params) -> dict[str, Any]:
     """The values of params; an option that JSON would change is written as its index in the list."""
-    return {name: space.parameters[name].to_json(value) for name, value in params.items()}
+    known = space.parameters
+    return {name: known[name].to_json(value) if name in known else value for name, value in params.items()}
 
 
 def read_params(space: Space, row: Mapping[str, Any]) -> Params:

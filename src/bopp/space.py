@@ -91,6 +91,16 @@ class Space:
         """The parameters that do not always apply."""
         return tuple(name for name, parameter in self.parameters.items() if parameter.conditions)
 
+    def applying(self, params: Params) -> list[str]:
+        """The parameters that apply, as far as params with valid values tell; they need not be complete."""
+        kept: Params = {}
+        names = []
+        for name in self._conditions.order:
+            if self._conditions.apply(name, kept):
+                names.append(name)
+                kept |= {name: params[name]} if name in params else {}
+        return names
+
     def check(self, params: Mapping[str, Any]) -> Params:
         """The params in their parameters' own types; an error names what does not fit.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral
 from typing import Any
@@ -35,6 +35,10 @@ class Foreign:
     theirs: Callable[[Any], Any] = unchanged
     ours: Callable[[Any], Any] = unchanged
 
+    def where(self, when: Mapping[str, Sequence[Any]] | None) -> Foreign:
+        """The same, with a condition under which it applies, in values of ours."""
+        return replace(self, parameter=replace(self.parameter, when=when)) if when else self  # type: ignore[type-var]
+
 
 class Translation:
     """A space, and how its params translate to those of the other tool and back."""
@@ -48,6 +52,10 @@ class Translation:
 
     def ours(self, values: Mapping[str, Any]) -> Params:
         return self.space.check({name: self._ours(name, value) for name, value in values.items()})
+
+    def value(self, name: str, value: Any) -> Any:
+        """One of their values as one of ours."""
+        return self.space.parameters[name].check(self._ours(name, value))
 
     def _ours(self, name: str, value: Any) -> Any:
         try:

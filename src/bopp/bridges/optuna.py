@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ import numpy as np
 
 from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
+from bopp.bridges.branches import When, branches
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
 from bopp.data import Array
 from bopp.errors import SpaceError, StudyError
@@ -48,7 +50,8 @@ T = TypeVar("T")
 class BoppSampler(BaseSampler):
     """Suggests what bopp would; running trials are pending points, failed and pruned ones failed points.
 
-    Parameters that not every complete trial has are drawn at random.
+    A parameter that only some complete trials have is modelled where it hangs on the value of another one, as
+    far as these trials tell; otherwise it is drawn at random.
 
     Args:
         seed: the same seed and the same values give the same suggestions; None picks a random one.
@@ -60,10 +63,15 @@ class BoppSampler(BaseSampler):
         self.recipe = checked_recipe(recipe)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The parameters that every complete trial has, or every pruned one if none is complete."""
+        """The parameters that every complete trial has, or every pruned one if none is complete.
+
+        Then those that hang on the value of one of these, or of each other.
+        """
         ended = _latest_of_each_kind(study)
         space = intersection_search_space(ended) or intersection_search_space(ended, include_pruned=True)
-        return {name: distribution for name, distribution in space.items() if not distribution.single()}
+        space = {name: one for name, one in (space | _varying(ended)).items() if not one.single()}
+        found = _branches(_others(study, trial), space)
+        return {name: distribution for name, distribution in space.items() if name in found}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -74,10 +82,10 @@ class BoppSampler(BaseSampler):
         _check_constraints(study, others)
         if not search_space:
             return {}
-        search = _Search.of(study, search_space)
+        search = _Search.of(study, search_space, _branches(others, search_space))
         for _ in range(TRIES):
             points = search.points(others)
-            for number in [*_racing(others, trial.number, search_space), trial.number]:
+            for number in [*_racing(others, trial.number, search), trial.number]:
                 points.append(self._suggested(search, points, number))
             params = points[-1].trial.params
             others = _others(study, trial)
@@ -88,7 +96,7 @@ class BoppSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A random value, for a parameter that not every complete trial has."""
+        """A random value, for a parameter of which nothing is known yet."""
         _check_objective(study)
         translation = Translation({param_name: _foreign(param_name, param_distribution)})
         space = translation.space
@@ -139,30 +147,57 @@ class _Once(Generic[T]):
 class _Search:
     """An Optuna search space as a problem of bopp, and the trials of a study as its points."""
 
-    def __init__(self, search_space: Mapping[str, BaseDistribution], direction: StudyDirection):
-        self.search_space = dict(search_space)
-        self.translation = Translation({name: _foreign(name, one) for name, one in search_space.items()})
+    def __init__(
+        self,
+        search_space: Mapping[str, BaseDistribution],
+        whens: Mapping[str, When | None],
+        direction: StudyDirection,
+    ):
+        self.search_space = {name: one for name, one in search_space.items() if name in whens}
+        self.translation = Translation(
+            {name: _foreign(name, one).where(whens[name]) for name, one in self.search_space.items()}
+        )
         self.problem = Problem.of(
             self.translation.space, "maximize" if direction is StudyDirection.MAXIMIZE else "minimize"
         )
         self.point = _Once(self._made)
 
     @staticmethod
-    def of(study: Study, search_space: Mapping[str, BaseDistribution]) -> _Search:
+    def of(
+        study: Study, search_space: Mapping[str, BaseDistribution], whens: Mapping[str, When | None]
+    ) -> _Search:
         """The search of this study, reused if it was made before."""
-        key = [study.study_name, study.direction, [*_described(search_space).items()]]  # order counts
-        return _remember(key, partial(_Search, search_space, study.direction))
+        described = [*_described(search_space).items()]  # order counts
+        key = [study.study_name, study.direction, described, dict(whens)]
+        return _remember(key, partial(_Search, search_space, whens, study.direction))
 
     def points(self, trials: Sequence[FrozenTrial]) -> list[_Point]:
         """The trials, except those that wait to run or have other parameters."""
         return [point for point in map(self.point, trials) if point is not None]
 
+    def lacks(self, trial: FrozenTrial) -> bool:
+        """Whether a trial has yet to get params, as far as those that it has tell."""
+        try:
+            return any(name not in trial.params for name in self._applying(trial))
+        except SpaceError:  # a value outside its range that was forced on the trial
+            return False
+
+    def _applying(self, trial: FrozenTrial) -> list[str]:
+        """The parameters that a trial has, or will ask for."""
+        if not self.problem.space.conditional:
+            return [*self.search_space]
+        there = [name for name in self.search_space if name in trial.params]
+        params = {name: self.translation.value(name, trial.params[name]) for name in there}
+        return self.problem.space.applying(params)
+
     def _made(self, trial: FrozenTrial) -> _Point | None:
-        ours = all(trial.distributions.get(name) == one for name, one in self.search_space.items())
-        if not ours or trial.state is TrialState.WAITING:
+        if trial.state is TrialState.WAITING:
             return None
         try:
-            params = self.translation.ours({name: trial.params[name] for name in self.search_space})
+            names = self._applying(trial)
+            if any(trial.distributions.get(name) != self.search_space[name] for name in names):
+                return None
+            params = self.translation.ours({name: trial.params[name] for name in names})
         except SpaceError:  # a value outside its range that was forced on the trial
             return None
         u = self.problem.space.encode(params)
@@ -253,13 +288,40 @@ def _foreign(name: str, distribution: BaseDistribution) -> Foreign:
     raise SpaceError(f"{name!r}: wanted a distribution of Optuna, got {distribution!r}")
 
 
+def _varying(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """The parameters that some complete trials have and some lack, with the same range wherever they are."""
+    kinds = [trial.distributions for trial in trials if trial.state is TrialState.COMPLETE]
+    names = sorted({name for kind in kinds for name in kind if not all(name in other for other in kinds)})
+    found = {name: [kind[name] for kind in kinds if name in kind] for name in names}
+    return {
+        name: ranges[-1]
+        for name, ranges in found.items()
+        if all(alike(_described({name: one}), _described({name: ranges[-1]})) for one in ranges)
+    }
+
+
+def _branches(
+    trials: Sequence[FrozenTrial], search_space: Mapping[str, BaseDistribution]
+) -> dict[str, When | None]:
+    """What complete trials tell of the parameters that some have and some lack."""
+    complete = [trial for trial in trials if trial.state is TrialState.COMPLETE]
+    if all(search_space.keys() <= trial.params.keys() for trial in complete):
+        return dict.fromkeys(search_space)
+    translation = Translation({name: _foreign(name, one) for name, one in search_space.items()})
+    rows = []
+    for trial in complete:
+        there = {name: one for name, one in search_space.items() if name in trial.distributions}
+        if all(trial.distributions[name] == one for name, one in there.items()):
+            with suppress(SpaceError):  # a value outside its range that was forced on the trial
+                rows.append({name: translation.value(name, trial.params[name]) for name in there})
+    return branches(rows, translation.space.parameters)
+
+
 def _others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
 
 
-def _racing(
-    trials: Sequence[FrozenTrial], number: int, search_space: dict[str, BaseDistribution]
-) -> list[int]:
+def _racing(trials: Sequence[FrozenTrial], number: int, search: _Search) -> list[int]:
     """Earlier trials that are about to get params, which can be predicted from the same seed.
 
     A trial that began before one that has already ended does not count: it may have died.
@@ -267,9 +329,7 @@ def _racing(
     running = sorted(
         trial.number
         for trial in trials
-        if trial.state is TrialState.RUNNING
-        and trial.number < number
-        and not search_space.keys() <= trial.params.keys()
+        if trial.state is TrialState.RUNNING and trial.number < number and search.lacks(trial)
     )
     if not running:
         return []
