@@ -18,7 +18,9 @@ RUN = .venv/bin
 BENCH = .venv-bench/bin
 LOWEST = .venv-lowest/bin
 DOCS = .venv-docs/bin
-beside_sklearn = ,plot
+beside_optuna = ,sklearn
+beside_sklearn = ,plot,coming
+beside_botorch = ,coming-ax
 beside_ray = ,optuna
 
 ENGINE = acquisition belief data fit fixtures gp initial kernels known never_breaks optimizer outcome paper_theory \

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import coming
 from documents import ROOT, blocks, run
 
 
@@ -16,6 +17,15 @@ def test_the_code_of_a_document_runs(
     run(document)
     assert len(blocks(document)) > 1
     assert "layers" in capsys.readouterr().out  # the best params were printed
+
+
+@pytest.mark.parametrize("library", coming.LIBRARIES)
+def test_who_comes_from_another_library_finds_a_good_setting(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours alone; the bridges' tests run theirs too, with the real library."""
+    monkeypatch.chdir(tmp_path)
+    assert max(coming.errors(library, ours=True)) < coming.GOOD
 
 
 def test_the_readme_shows_a_session_and_a_picture_in_forty_lines() -> None:

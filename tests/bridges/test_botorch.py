@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
+import coming
 import documents
 from bopp import Belief, Data
 from bopp.acquisition import log_ei, maximum
@@ -1573,3 +1574,8 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     documents.run("docs/bridges/botorch.md")
     assert len(documents.blocks("docs/bridges/botorch.md")) >= 3
+
+
+def test_who_comes_from_ax_finds_as_good_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert max(coming.errors("Ax")) < coming.GOOD

@@ -44,6 +44,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import bopp
 import bopp.bridges.optuna as bridge
+import coming
 import documents
 from bopp import Choice, Float, Int, Parameter, Recipe
 from bopp import outcome as outcomes
@@ -1249,3 +1250,10 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     documents.run("docs/bridges/optuna.md")
     assert len(documents.blocks("docs/bridges/optuna.md")) >= 3
+
+
+def test_who_comes_from_optuna_finds_as_good_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert max(coming.errors("Optuna")) < coming.GOOD

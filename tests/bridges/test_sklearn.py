@@ -35,6 +35,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bopp
+import coming
 import documents
 from bopp import Choice, Float, Int, Recipe, Result
 from bopp.bridges.sklearn import BoppSearchCV
@@ -853,3 +854,11 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     documents.run("docs/bridges/sklearn.md")
     assert len(documents.blocks("docs/bridges/sklearn.md")) >= 3
+
+
+@pytest.mark.parametrize("library", ["scikit-optimize", "bayes_opt"])
+def test_who_comes_from_another_library_finds_as_good_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert max(coming.errors(library)) < coming.GOOD
