@@ -49,7 +49,18 @@ PUBLIC = [
     "search",
     "theory",
 ]
-HEAVY = ["scipy.stats", "rich", "matplotlib", "sqlalchemy", "typer", "msgspec", "torch", "sklearn", "pandas"]
+HEAVY = [
+    "scipy.stats",
+    "rich",
+    "matplotlib",
+    "sqlalchemy",
+    "typer",
+    "msgspec",
+    "torch",
+    "sklearn",
+    "pandas",
+    "IPython",
+]
 ERRORS = [
     "SpaceError",
     "RecipeError",

@@ -216,6 +216,8 @@ def test_a_parameter_that_does_not_apply_is_blank_or_has_no_column() -> None:
         ("degrees,kind,value\n1,rye,2,3\n", "line 2: wanted 3 cells, as in the first line, got 4"),
         ('degrees,kind,value\n"1\n",rye,2\n1,rey,2\n', "line 4, column 'kind'"),
         ('degrees,kind,value\n1,"rye,2\n', "line 2: unexpected end of data"),
+        ("degrees,kind,value" + "e" * 200_000 + "\n", "line 1: field larger than field limit"),
+        ("\n\ndegrees;kind;value\n1;rey;2\n", "line 4, column 'kind'"),
         (
             "number,state,origin,degrees,kind,value\n0,gone,,1,rye,2\n",
             "line 2, column 'state': wanted one of asked",

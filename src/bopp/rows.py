@@ -80,8 +80,7 @@ def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[lis
     Cells are separated by commas or by semicolons; the first line has the names of the columns.
     """
     lines = io.StringIO(text, newline="").readlines()
-    delimiter = max(",;", key=lambda one: len(next(csv.reader(lines, delimiter=one), [])))
-    rows = _csv_rows(lines, delimiter)
+    rows = _csv_rows(lines, max(",;", key=partial(_width, lines)))
     _, names = next(rows, ("", []))
     known = {*problem.names, *problem.space.parameters}
     names = [name if name in known else name.strip() for name in names]
@@ -257,6 +256,13 @@ def _measured(cell: Any) -> Any:
         with suppress(ValueError):
             return float(cell) if math.isfinite(float(cell)) else cell
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
+
+
+def _width(lines: Sequence[str], delimiter: str) -> int:
+    """How many cells the first row has that is not empty, if this is between them."""
+    with suppress(csv.Error):
+        return next((len(row) for row in csv.reader(lines, delimiter=delimiter) if row), 0)
+    return 0
 
 
 def _csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[str, list[str]]]:

@@ -22,11 +22,12 @@ from bopp.run.loop import Callback, Limits
 from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
-from bopp.study import identity, schema
+from bopp.study import schema
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition
 from bopp.study.ledger import Claim, Ledger, new_ticket, number_of, storable, storable_answer
+from bopp.study.observing import add_all, from_elsewhere
 from bopp.study.runner import run_study
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
@@ -210,11 +211,11 @@ class Study:
 
         They get new numbers here; trials under way and dropped ones are left out.
         """
-        wanted = [self._from_elsewhere(trial) for trial in trials if trial.state in ("done", "failed")]
-        tickets = [new_ticket() for _ in wanted]
-        if not wanted:
+        new = [from_elsewhere(self.problem, trial) for trial in trials if trial.state in ("done", "failed")]
+        if not new:
             return ()
-        told = self._store.write(partial(self._observe_all, wanted, tickets))
+        tickets = [new_ticket() for _ in new]
+        told = self._store.write(partial(add_all, self._store, self._ledger, new, tickets))
         for trial in told:
             log.told(trial, self.name)
         return told
@@ -339,29 +340,6 @@ class Study:
         told = self._asking.begun(connection, params, "observed", now).told(answer, now.utc)
         self._ledger.add(connection, told, revision, Claim(ticket))
         return told
-
-    def _observe_all(
-        self, trials: list[Trial], tickets: list[str], connection: sa.Connection
-    ) -> tuple[Trial, ...]:
-        now, revision = self._store.now(connection), self._ledger.lock(connection)
-        if self._ledger.claimed(connection, tickets[0]):  # by an earlier attempt
-            return tuple(cast(Trial, self._ledger.claimed(connection, ticket)) for ticket in tickets)
-        first = len(self._ledger.trials(connection))
-        new = [
-            replace(trial, number=number, asked_at=now.utc, told_at=now.utc, worker=identity.name())
-            for number, trial in enumerate(trials, start=first)
-        ]
-        for trial, ticket in zip(new, tickets, strict=True):
-            self._ledger.add(connection, trial, revision, Claim(ticket))
-        return tuple(new)
-
-    def _from_elsewhere(self, trial: Trial) -> Trial:
-        """A finished trial as one that was observed, if it fits the problem of this study."""
-        if not self.problem.fits(trial):
-            raise TellError(f"wanted a trial with {', '.join(self.problem.names)}, got {trial!r}")
-        error, notes = (None if text is None else storable(text) for text in (trial.error, trial.notes))
-        params = self.space.check(trial.params)
-        return replace(trial, params=params, origin="observed", error=error, notes=notes, superseded=())
 
     def _note(self, trial: Trial | int, text: str, connection: sa.Connection) -> Trial:
         revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)
