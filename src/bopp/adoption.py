@@ -47,7 +47,7 @@ def _moved(problem: Problem, trial: Trial, values: Mapping[str, Any]) -> Params:
             f"trials: {gone[0]!r} is no longer in the space: keep it as Fixed(...), "
             "and the trials that had this value count"
         )
-    params = space.applying({**values, **trial.params})
+    params = space.cut({**values, **trial.params})
     if new := [name for name in space.missing(params) if name not in values]:
         raise TellError(f"trials: {new[0]!r} is new in the space: wanted the value that it had so far")
     return space.check(params)

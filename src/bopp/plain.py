@@ -33,12 +33,12 @@ NEEDED = {"number", "params", "state", "values", "error"}
 
 def write_space(space: Space) -> dict[str, Any]:
     """The declarations of a space."""
-    return {name: _write_parameter(name, parameter) for name, parameter in space.parameters.items()}
+    return {name: write_parameter(name, parameter) for name, parameter in space.parameters.items()}
 
 
 def read_space(rows: Mapping[str, Any]) -> Space:
     """The space that `write_space` wrote."""
-    return Space({name: _read_parameter(row) for name, row in rows.items()})
+    return Space({name: read_parameter(row) for name, row in rows.items()})
 
 
 def write_problem(problem: Problem) -> dict[str, Any]:
@@ -195,7 +195,8 @@ def one_of(words: tuple[Any, ...], word: Any) -> Any:
     return word
 
 
-def _write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
+def write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
+    """The declaration of one parameter."""
     settings = {field.name: getattr(parameter, field.name) for field in fields(parameter)}  # type: ignore[arg-type]
     written = {setting: _write_setting(name, setting, value) for setting, value in settings.items()}
     unset = [setting for setting in LATER_SETTINGS if settings.get(setting) is None]
@@ -218,7 +219,8 @@ def _read_setting(setting: str, value: Any) -> Any:
     return list(map(_read_option, value)) if type(value) is list else _read_option(value)
 
 
-def _read_parameter(row: Mapping[str, Any]) -> Parameter:
+def read_parameter(row: Mapping[str, Any]) -> Parameter:
+    """The parameter that `write_parameter` wrote."""
     kind = KINDS[row["kind"]]
     wanted = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     given = {setting: value for setting, value in row.items() if setting != "kind"}

@@ -161,7 +161,7 @@ class Space:
         varied = [name for name in self._conditions.order if self.parameters[name].width]
         return [name for name in varied if name not in params and self._conditions.apply(name, params)]
 
-    def applying(self, params: Mapping[str, Any]) -> Params:
+    def cut(self, params: Mapping[str, Any]) -> Params:
         """The params without those that do not apply, and with those that are fixed."""
         found: Params = {}
         for name in self._conditions.order:

@@ -38,7 +38,7 @@ from ray.tune.search.optuna import OptunaSearch
 
 import bopp
 import documents
-from bopp import Choice, Float, Int, Optimizer, Params, Recipe, Trial
+from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Trial
 from bopp.bridges import ray as bridge
 from bopp.bridges.optuna import BoppSampler
 from bopp.bridges.ray import BoppSearch
@@ -513,6 +513,35 @@ def test_what_cannot_be_searched_is_refused_by_its_name(domain: Any) -> None:
 def test_an_option_that_no_state_can_hold_is_refused_at_once() -> None:
     with pytest.raises(BoppError, match="'net/odd': JSON takes options"):
         searching({"net": {"odd": Choice([int, str])}})
+
+
+def test_a_parameter_that_does_not_apply_is_not_in_the_config(tmp_path: Path) -> None:
+    space = {
+        "net": {
+            "kind": tune.choice(["sgd", "adam", "none"]),
+            "momentum": Float(0, 1, when={"net/kind": ["sgd"]}),
+        },
+        "epochs": Fixed(3),
+        "rate": tune.uniform(0, 1),
+    }
+    begin = {"net": {"kind": "adam"}, "epochs": 3, "rate": 0.5}
+    search = searching(space, points_to_evaluate=[begin])
+    configs = [search.suggest(str(number)) for number in range(10)]
+    assert configs[0] == begin
+    for number, config in enumerate(configs):
+        assert config["epochs"] == 3
+        assert ("momentum" in config["net"]) == (config["net"]["kind"] == "sgd")
+        search.on_trial_complete(str(number), {"loss": config["rate"]})
+    assert {len(config["net"]) for config in configs} == {1, 2}
+    search.add_evaluated_point({"net": {"kind": "none"}, "epochs": 3, "rate": 0.1}, 0.1)
+    with pytest.raises(SpaceError, match="'net/momentum' applies only where net/kind is 'sgd'"):
+        search.add_evaluated_point({"net": {"kind": "none", "momentum": 1}, "epochs": 3, "rate": 0.1}, 0.1)
+    search.save(tmp_path / "state")
+    again = BoppSearch()
+    again.restore(tmp_path / "state")
+    assert [again.suggest(str(number)) for number in range(20, 26)] == [
+        search.suggest(str(number)) for number in range(20, 26)
+    ]
 
 
 def test_a_space_of_constants_is_refused() -> None:

@@ -28,10 +28,10 @@ from bopp.errors import SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
 from bopp.optimizer import Optimizer
 from bopp.parameter import Parameter, is_plain
-from bopp.plain import other_part, read_space, write_recipe, write_space
+from bopp.plain import other_part, read_parameter, write_parameter, write_recipe
 from bopp.problem import Direction
 from bopp.result import Result
-from bopp.space import Params, Space
+from bopp.space import Params
 from bopp.suggest import Recipe
 from bopp.trial import Trial
 
@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Foreign]] = {
     "whole": whole,
     "stepped": stepped,
     "options": options,
-    "parameter": lambda row: Foreign(read_space({"": row}).parameters[""]),
+    "parameter": lambda row: Foreign(read_parameter(row)),
 }
 
 Keys = tuple[Any, ...]
@@ -61,7 +61,8 @@ class BoppSearch(Searcher):
 
     Args:
         space: a dict of name to a domain of Ray Tune, or to a Float, Int or Choice, nested if you like; None
-            if it is the `param_space` of the tuner.
+            if it is the `param_space` of the tuner. The `when` of one may name others, nested ones as
+            "model/kind"; where it does not apply, it is not in the config.
         metric: the name of the result to optimise; None if the tuner has both space and metric.
         mode: "min" or "max"; None if the tuner has both space and mode.
         points_to_evaluate: configs to try first.
@@ -247,16 +248,24 @@ class _Layout:
         return _Layout(template, {tuple(keys): (name, arguments) for keys, name, arguments in rows})
 
     def config(self, params: Params) -> dict[str, Any]:
+        """A config with these params; those that do not apply are not in it."""
         config = deepcopy(self._template)
         for name, value in self._translation.theirs(params).items():
             assign_value(config, self._keys[name], value)
+        for name in self.space.conditional:
+            if name not in params:
+                *parents, last = self._keys[name]
+                reduce(getitem, parents, config).pop(last, None)
         return config
 
     def params(self, config: Mapping[str, Any]) -> Params:
-        try:
-            values = {name: reduce(getitem, keys, config) for name, keys in self._keys.items()}
-        except (LookupError, TypeError):
-            raise SpaceError(f"wanted a config with {list(self._keys)}, got {config!r}") from None
+        values = {}
+        for name, keys in self._keys.items():
+            try:
+                values[name] = reduce(getitem, keys, config)
+            except (LookupError, TypeError):
+                if name not in self.space.conditional:
+                    raise SpaceError(f"wanted a config with {list(self._keys)}, got {config!r}") from None
         return self._translation.ours(values)
 
 
@@ -274,7 +283,10 @@ def _domains(config: Mapping[str, Any]) -> dict[Keys, Any]:
 def _call(name: str, domain: Any) -> Call:
     """The function and arguments that make a parameter of the domain; JSON, if its options are."""
     if isinstance(domain, Parameter):
-        return "parameter", [write_space(Space({name: domain}))[name]]
+        try:
+            return "parameter", [write_parameter(name, domain.checked())]
+        except SpaceError as error:
+            raise SpaceError(f"{name!r}: {error}") from None
     sampler = domain.get_sampler()
     step = sampler.q if isinstance(sampler, Quantized) else None
     sampler = sampler.get_sampler() if isinstance(sampler, Quantized) else sampler

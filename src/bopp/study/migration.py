@@ -62,6 +62,6 @@ def migrate(store: Store, study: Definition, problem: Problem, values: Mapping[s
 def _fitting(problem: Problem, params: Params) -> Params | None:
     """Queued params in the new space, or None if they do not fit; what is missing will be suggested."""
     try:
-        return problem.space.check_part(problem.space.applying(params))
+        return problem.space.check_part(problem.space.cut(params))
     except SpaceError:
         return None
