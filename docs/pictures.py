@@ -1,5 +1,6 @@
 """Draw the pictures of the README: `make pictures`."""
 
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from bopp.pseudo import Failed, Pending, none
 from bopp.suggest import AverageScore, believe, suggest
 
 PICTURES = Path(__file__).parent / "pictures"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "tune_regression.py"
 SPACE = bopp.Space({"x": bopp.Float(0, 1)})
 PENDING, CRASHED = 0.29, 0.68
 LINE = np.linspace(0.0, 1.0, 401)[:, None]
@@ -59,7 +61,8 @@ def draw(axes: Axes, recipe: bopp.Recipe, title: str) -> None:
     axes.set(title=title, ylim=(-4.6, 3.2), xlim=(0, 1), xlabel="setting", yticks=[])
 
 
-def main() -> None:
+def pseudo_points() -> Figure:
+    """The same evaluations without and with pseudo-points."""
     figure = Figure((9.0, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, sharey=True)
@@ -67,8 +70,18 @@ def main() -> None:
     draw(left, blind, "Without pseudo-points: repeats what is pending")
     draw(right, replace(blind, pseudo=Pending() + Failed()), "With pseudo-points: goes where nobody is")
     right.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
+    return figure
+
+
+def main() -> None:
     PICTURES.mkdir(exist_ok=True)
-    figure.savefig(PICTURES / "pseudo-points.png", dpi=130)
+    pseudo_points().savefig(PICTURES / "pseudo-points.png", dpi=130)
+    example = runpy.run_path(str(EXAMPLE))
+    problem = bopp.Problem(example["SPACE"], {"error": "minimize"})
+    result = bopp.optimize(example["prediction_error"], problem, budget=50, seed=0)
+    title = "support vector regression on medical data"
+    result.plot_convergence(PICTURES / "tuning-convergence.png", title=title)
+    result.plot_slice(PICTURES / "tuning-slices.png", title=title)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,15 @@ def test_other_names_are_refused(names: Sequence[str], words: str) -> None:
         contour(run_of(), names)
 
 
+def test_of_very_many_options_only_some_are_shown() -> None:
+    problem = Problem({"k": Choice(list(range(1001))), "x": Float(0, 1)})
+    trials = tuple(Trial(i, {"k": i, "x": 0.5}, "done", {"value": float(i)}) for i in (0, 1, 2))
+    shown = contour(Result(problem, trials), ["k", "x"])
+    assert shown.x.tolist() == [i / 1000 for i in range(0, 1001, 11)]
+    assert shown.mean.shape == (POINTS, 91)
+    assert shown.tried[:, 0].tolist() == [0.0, 0.001, 0.002]
+
+
 def test_it_takes_two_parameters_that_a_finished_trial_has() -> None:
     one = Problem({"x": Float(0, 1), "epochs": Fixed(3)})
     trial = Trial(0, {"x": 0.5, "epochs": 3}, "done", {"value": 1.0})

@@ -124,6 +124,21 @@ def test_nothing_is_cut_and_no_legend_lies_on_the_data(
         assert inside(getattr(result, method)(title="a study with a name of some length"))
 
 
+def test_the_mean_of_an_option_that_lies_beyond_the_picture_is_marked() -> None:
+    opt = Optimizer({"c": Choice(["u", "v"]), "n": Int(1, 3)})
+    for number in range(30):
+        opt.enqueue({"c": "u", "n": 1 + number % 3})
+        opt.tell(opt.ask(), number / 30)
+    for n in (1, 2, 3):
+        opt.enqueue({"c": "v", "n": n})
+        opt.tell(opt.ask(), 1e4)
+    figure = opt.result.plot_slice()
+    axes, whole = figure.axes
+    assert axes.get_ylim()[1] < 3.0
+    assert dots_of(axes, "mean beyond the picture").tolist() == [[1.0, axes.get_ylim()[1]]]
+    assert whole.get_xticks().tolist() == np.round(whole.get_xticks()).tolist()
+
+
 # Convergence
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.errors import NoResultError, SpaceError
+from bopp.parameter import Parameter
 from bopp.result import Result
 from bopp.suggest import Recipe, believe
 from bopp.threads import one_thread
@@ -18,7 +20,8 @@ from bopp.view.importance import importance
 from bopp.view.points import through
 from bopp.view.values import best_of, checked_names, finished, ranked, searched, values_of
 
-POINTS = 51  # along each of the two
+POINTS = 51  # along a range of numbers
+MOST = 100  # of options: more cells than this side by side cannot be told apart
 LARGEST = np.finfo(np.float64).max
 
 
@@ -60,7 +63,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     having = [trial for trial in trials if {one, other} <= trial.params.keys()]
     if not having:
         raise NoResultError(f"a contour wants a finished trial that has {one!r} and {other!r}, got none")
-    across, up = (result.space.parameters[name].spread(POINTS) for name in (one, other))
+    across, up = (_along(result.space.parameters[name]) for name in (one, other))
     pairs = {one: across * len(up), other: [value for value in up for _ in across]}
     points, there = through(result.space, [*having, *trials], pairs)
     model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
@@ -103,6 +106,11 @@ def _pair(result: Result, names: Sequence[str]) -> tuple[str, str]:
     if len(found) != 2 or found[0] == found[1]:
         raise SpaceError(f"a contour wants two different parameters, got {names!r}")
     return found[0], found[1]
+
+
+def _along(parameter: Parameter) -> list[Any]:
+    values = parameter.spread(POINTS)
+    return values[:: -(-len(values) // MOST)]
 
 
 def _places(result: Result, name: str, values: Sequence[object]) -> Array:

@@ -16,7 +16,20 @@ from bopp.view.canvas import FEW, SIZE, bounded, canvas, drawable
 from bopp.view.contour import Contour
 from bopp.view.contour import contour as contour_of
 from bopp.view.coordinates import Axis
-from bopp.view.drawing.style import BAND, DOTS, GREY, LARGE, LINE, SMALL, dots, finish, limits, plain, star
+from bopp.view.drawing.style import (
+    BAND,
+    DOTS,
+    GREY,
+    LARGE,
+    LINE,
+    SMALL,
+    arrows,
+    dots,
+    finish,
+    limits,
+    plain,
+    star,
+)
 from bopp.view.importance import importance
 from bopp.view.slices import Slice
 from bopp.view.slices import slices as slices_of
@@ -27,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
-WIDEST = 4  # slices in a row
+WIDEST = 4  # slices in a row, at most
 SMOOTH = 20  # so many values along an axis are drawn as lines of equal height, fewer as cells
 LEVELS = 12
 HEIGHTS = ("#1f4a7d", "#8fb0cf", "#f2ede4")
@@ -41,7 +54,8 @@ def slices(
 ) -> Figure:
     """The model's mean and two standard deviations along each parameter, through the best trial."""
     shown = slices_of(result, names, recipe)
-    rows, columns = -(-len(shown) // WIDEST), min(len(shown), WIDEST)
+    rows = -(-len(shown) // WIDEST)
+    columns = -(-len(shown) // rows)
     size = max(SIZE[0], 3.2 * columns), 1.2 + 2.8 * rows
     figure, grid = canvas(rows, columns, size)
     low, high = limits(result, values_of(result, finished(result, "a slice")), *(one.mean for one in shown))
@@ -144,12 +158,16 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
         axes.fill_between(along, low, high, color=BAND, lw=0, label="two standard deviations")
         axes.plot(along, mean, color=LINE, zorder=4, label="mean of the model")
         axes.set_xscale("log" if parameter.logarithmic else "linear")
+        if not parameter.logarithmic and all(isinstance(value, int) for value in one.along):
+            axes.locator_params(axis="x", integer=True)
     else:
         along, tried = ([parameter.place(value) for value in values] for values in (one.along, one.tried))
         bars = np.array([mean - low, high - mean])
         look: dict[str, Any] = {"fmt": "_", "ms": 14, "mew": 2, "zorder": 4, "color": LINE}
         axes.errorbar(along, mean, bars, label="mean and two standard deviations", **look)
         axes.set_xlim(-0.08, 1.08)
+        hollow = {"color": LINE, "facecolors": "none", "zorder": 4}
+        arrows(axes, np.array(along), mean, bottom, top, "mean beyond the picture", **hollow)
         _name_options(axes, [(parameter.place(mark), str(mark)) for mark in parameter.marks()])
     dots(axes, np.array(tried), one.told, bottom, top, "evaluation", s=12 if len(tried) < 100 else 6)
     if one.best is not None:

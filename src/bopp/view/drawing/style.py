@@ -27,6 +27,7 @@ LONGEST_LINE = 72  # letters of a title that fit into the narrowest picture
 def finish(figure: Figure, result: Result, title: str | None, note: str = "") -> Figure:
     """The figure with a title on top, and a legend below where it hides nothing."""
     figure.suptitle("\n".join(line for line in (*_heading(result, title), note) if line), fontsize=LARGE)
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.06)  # nothing touches the edge
     entries: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -66,35 +67,33 @@ def _heading(result: Result, title: str | None) -> list[str]:
 def limits(result: Result, values: Array, *curves: Array) -> tuple[float, float]:
     """The ends of an axis of values, with a margin; outliers lie beyond them.
 
-    Curves may stretch it to at most three times its height, lest what a model makes of an outlier press
-    everything else together.
+    Curves stretch it as far as they are near, lest what a model makes of an outlier press the rest together.
     """
     best = best_of(result)
     found = math.nan if best is None else best.values[result.problem.objective]
     low, high = ends(bounded(values), float(bounded(found)))
-    reach = high - low
-    for curve in curves:
-        if reach and not np.isnan(curve).all():
-            low = min(low, max(float(np.nanmin(bounded(curve))), low - reach))
-            high = max(high, min(float(np.nanmax(bounded(curve))), high + reach))
+    heights = bounded(np.concatenate([[low, high], *curves]))
+    near = heights[(2 * low - high <= heights) & (heights <= 2 * high - low)]
+    low, high = float(near.min()), float(near.max())
     margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     return low - margin, high + margin
 
 
 def dots(axes: Axes, x: Array, y: Array, low: float, high: float, label: str, **style: Any) -> None:
     """A dot for each value between the limits; arrows at the limits for those beyond."""
-    look = {"s": 16, "color": DOTS, "zorder": 3, "clip_on": False, **style}
     x, y = np.asarray(x, dtype=np.float64), bounded(y)
     inside = (low <= y) & (y <= high)
+    look = {"s": 16, "color": DOTS, "zorder": 3, "clip_on": False, **style}
     axes.scatter(x[inside], y[inside], label=label, **look)
+    arrows(axes, x, y, low, high, "beyond the picture", **look)
+
+
+def arrows(axes: Axes, x: Array, y: Array, low: float, high: float, label: str, **style: Any) -> None:
+    """An arrow at the limit for each value beyond it."""
     for marker, beyond, edge in (("^", y > high, high), ("v", y < low, low)):
         if beyond.any():
-            axes.scatter(
-                x[beyond],
-                np.full(int(beyond.sum()), edge),
-                label="beyond the picture",
-                **{**look, "s": 28, "marker": marker},
-            )
+            place = x[beyond], np.full(int(beyond.sum()), edge)
+            axes.scatter(*place, label=label, **{**style, "s": 28, "marker": marker, "clip_on": False})
 
 
 def star(axes: Axes, x: float, y: float) -> None:
