@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import skew, yeojohnson, yeojohnson_llf
@@ -92,6 +92,46 @@ def test_model_values_are_finite_in_any_unit(outcome: Outcome, y: Array, unit: f
     assert np.all(np.isfinite(z))
     assert np.abs(z).max() <= np.sqrt(len(y)) + 1e-6  # no further than a sample of sd 1 can reach
     assert np.all(np.isfinite(scale.inverse(z * 0.99)))
+
+
+@pytest.mark.parametrize("outcome", [standardised, power])
+@settings(deadline=None)
+@given(y=values, mean=st.floats(-20.0, 20.0), sd=st.floats(0.0, 20.0))
+def test_what_a_model_says_is_bounded_by_what_was_seen(
+    outcome: Outcome, y: Array, mean: float, sd: float
+) -> None:
+    """Beyond the observed z, a step of s is at most s / 2 times the observed range of y."""
+    scale = outcome(y)
+    seen = scale(y)
+    assume(seen.std() > 0.5)  # it is 1, or 0 if y is constant
+    z = np.array([mean - 2.0 * sd, mean, mean + 2.0 * sd])
+    told = scale.inverse(z)
+    assert np.isfinite(told).all()
+    observed, slack = np.ptp(y), 1e-6 * np.abs(y).max()
+    assert np.ptp(seen) >= 2.0 - 1e-9
+    steepest = observed / np.ptp(seen)
+    assert (told >= y.min() - np.maximum(seen.min() - z, 0.0) * steepest * (1 + 1e-6) - slack).all()
+    assert (told <= y.max() + np.maximum(z - seen.max(), 0.0) * steepest * (1 + 1e-6) + slack).all()
+    assert (np.diff(told) >= -slack).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_inverse_goes_on_straight_beyond_the_data(sign: float) -> None:
+    """At the end where values crowd with their slope there; at the other no steeper than from end to end."""
+    y = sign * skewed()
+    scale = power(y)
+    z = scale(y)
+    ends = {1.0: (z.min(), z.max()), -1.0: (z.max(), z.min())}[sign]
+    steepest = np.ptp(y) / np.ptp(z)
+    for end, inwards in zip(ends, (sign, -sign), strict=True):
+        steps = end - inwards * np.array([0.0, 1.0, 2.0, 30.0])
+        beyond = np.diff(scale.inverse(steps)) / np.diff(steps)
+        np.testing.assert_allclose(beyond, beyond[0], rtol=1e-9)
+        step = 1e-6 * inwards
+        inside = (scale.inverse(np.array(end + step)) - scale.inverse(np.array(end))) / step
+        assert beyond[0] == pytest.approx(min(inside, steepest), rel=1e-3)
+    crowded, sparse = ((scale.inverse(end + 1e-6) - scale.inverse(end - 1e-6)) / 2e-6 for end in ends)
+    assert crowded < steepest < sparse
 
 
 def test_raw_leaves_values_alone() -> None:

@@ -22,7 +22,10 @@ POWERS = np.linspace(-1.0, 3.0, 41)
 
 @dataclass(frozen=True)
 class Scale:
-    """A monotone map z = power((y / size - shift) / spread), after Yeo and Johnson where power is not 1."""
+    """A monotone map z = power((y / size - shift) / spread), after Yeo and Johnson where power is not 1.
+
+    `low` and `high` are the ends of the observed z, beyond which nothing is known of a power.
+    """
 
     size: float = 1.0
     shift: float = 0.0
@@ -30,6 +33,8 @@ class Scale:
     power: float = 1.0
     power_shift: float = 0.0
     power_spread: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
 
     def __call__(self, y: Array) -> Array:
         z = (np.asarray(y) / self.size - self.shift) / self.spread
@@ -47,11 +52,33 @@ class Scale:
         return np.asarray(np.minimum(sd, math.sqrt(LARGEST)) ** 2)
 
     def inverse(self, z: Array) -> Array:
-        """The model's values z as values of the objective."""
-        z = np.asarray(z) * self.power_spread + self.power_shift
+        """The model's values z as values of the objective.
+
+        A power ends or explodes a little beyond the data that it was chosen for. So there the inverse goes on
+        as a straight line: with the slope that it has at the end of the data, but no steeper than the data
+        are from end to end. Hence s beyond the z that were observed is at most s / 2 times the observed
+        range beyond the y that were, as the z of n values with sd 1 are at least 2 apart.
+        """
+        z = np.asarray(z)
         if self.power != 1.0:
-            z = yeo_johnson_inverse(z, self.power)
+            inside = np.clip(z, self.low, self.high)
+            beyond = z - inside
+            z = self._straightened(inside)
+            if np.any(beyond):
+                z = z + beyond * np.where(beyond > 0, *self._slopes())
         return np.asarray((z * self.spread + self.shift) * self.size)
+
+    def _straightened(self, z: Array) -> Array:
+        return yeo_johnson_inverse(z * self.power_spread + self.power_shift, self.power)
+
+    def _slopes(self) -> tuple[float, float]:
+        """How steeply the inverse goes on above and below the observed z."""
+        ends = np.array([self.high, self.low])
+        y = self._straightened(ends)
+        steepest = (y[0] - y[1]) / (self.high - self.low)
+        exponent = np.where(y >= 0, self.power, 2.0 - self.power)
+        above, below = np.minimum((1.0 + np.abs(y)) ** (1.0 - exponent) * self.power_spread, steepest)
+        return float(above), float(below)
 
 
 Outcome = Callable[[Array], Scale]
@@ -81,12 +108,14 @@ def power(y: Array) -> Scale:
     jacobian = (np.sign(z) * np.log1p(np.abs(z))).sum()
     likelihood = -0.5 * len(y) * np.log(bent.var(axis=1) + 1e-30) + (POWERS - 1.0) * jacobian
     best = int(np.argmax(likelihood))
-    return replace(
+    bending = replace(
         scale,
         power=float(POWERS[best]),
         power_shift=float(bent[best].mean()),
         power_spread=float(bent[best].std()),
     )
+    seen = bending(y)
+    return replace(bending, low=float(seen.min()), high=float(seen.max()))
 
 
 def yeo_johnson(z: Array, power: npt.ArrayLike) -> Array:
