@@ -7,6 +7,7 @@
 # make dist          the packages of a release
 # make bench-mixed, make bench-batch  what a suggestion costs in mixed spaces, and in a batch
 # make bench-pending which value a pending point should have
+# make bench-importance  how well importances are estimated, beside Optuna's
 # make bench-store   what a store costs
 # make history       how the figures of the benchmarks developed
 # make reproduction  the paper's experiment, its table and its figures
@@ -24,10 +25,10 @@ beside_botorch = ,coming-ax
 beside_ray = ,optuna
 
 ENGINE = acquisition belief data fit fixtures gp initial kernels known never_breaks optimizer outcome paper_theory \
-  parameter problem processors pseudo search space suggest threads trial view_importance view_slices
+  parameter problem processors pseudo search space suggest threads trial view_importance view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -92,6 +93,9 @@ bench-mixed: .venv/test
 
 bench-pending: .venv/test
 	$(RUN)/python benchmarks/pending.py --out docs/pending.md
+
+bench-importance: .venv-bench/ready
+	$(BENCH)/python benchmarks/importance.py --out docs/importance.md
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))

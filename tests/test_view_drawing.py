@@ -264,7 +264,10 @@ def test_bars_are_the_importances_most_important_on_top(mixed: Result) -> None:
     assert axes.yaxis_inverted()
     names = [label.get_text() for label in axes.get_yticklabels()]
     shares = [bar.get_width() for bar in bars]
-    assert dict(zip(names, shares, strict=True)) == expected
+    assert dict(zip(names, shares, strict=True)) == {name: one.share for name, one in expected.items()}
+    lines: Any = axes.collections[0]
+    ends = [[segment[0][0], segment[1][0]] for segment in lines.get_segments()]
+    np.testing.assert_allclose(ends, [expected[name][1:] for name in names])
     assert shares == sorted(shares, reverse=True)
     assert [bar.get_y() for bar in bars] == sorted(bar.get_y() for bar in bars)
 
@@ -304,7 +307,7 @@ def test_lines_go_through_the_params_to_the_value(mixed: Result) -> None:
 @pytest.mark.parametrize(("direction", "best"), [("minimize", 0.0), ("maximize", 1.0)])
 def test_better_lines_are_darker_and_the_best_stands_out(direction: Direction, best: float) -> None:
     (axes,) = coordinates(run_of(MIXED, [3.0, 1.0, 2.0, 0.5, 4.0], direction)).axes
-    (lines,) = axes.collections
+    lines: Any = axes.collections[0]
     heights = [segment[-1, 1] for segment in segments_of(axes)[0]]
     assert heights == sorted(heights, reverse=direction == "minimize")
     brightness = np.asarray(lines.get_edgecolor())[:, :3].sum(axis=1)
@@ -316,7 +319,7 @@ def test_better_lines_are_darker_and_the_best_stands_out(direction: Direction, b
 
 def test_equal_values_are_equally_good() -> None:
     (axes,) = coordinates(run_of(MIXED, [2.5] * 4)).axes
-    (lines,) = axes.collections
+    lines: Any = axes.collections[0]
     assert len(np.unique(np.asarray(lines.get_edgecolor()), axis=0)) == 1
     assert labels_of(axes, len(MIXED)) == {"2.5": 0.5}
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from bopp.trial import Trial
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+    from bopp.view.importance import Share
+    from bopp.view.prediction import Prediction
 
 File = str | PathLike[str] | None
 
@@ -104,6 +107,37 @@ class Result:
                 problem = read_problem(space, document)
             rows = enumerate(document["trials"])
             return Result(problem, tuple(read_trial(problem, row, number) for number, row in rows))
+
+    @overload
+    def predict(self, params: Mapping[str, Any], recipe: Recipe | None = None) -> Prediction: ...
+    @overload
+    def predict(
+        self, params: Sequence[Mapping[str, Any]], recipe: Recipe | None = None
+    ) -> list[Prediction]: ...
+    def predict(
+        self, params: Mapping[str, Any] | Sequence[Mapping[str, Any]], recipe: Recipe | None = None
+    ) -> Prediction | list[Prediction]:
+        """The mean and the standard deviation that the model expects of the objective, in its own unit.
+
+        A dict of params gives a pair of floats, a list of dicts a list of pairs. The standard deviation is
+        that of the objective itself, without the noise of a measurement. The model is that of the default
+        recipe, or of the one given.
+        """
+        from bopp.view.prediction import predictions
+
+        if isinstance(params, Mapping):
+            return predictions(self, [params], recipe)[0]
+        return predictions(self, params, recipe)
+
+    def importance(self) -> dict[str, Share]:
+        """The share of each parameter in the variation of the values, with an interval of 90 %.
+
+        Shares add up to 1: they are total Sobol indices over the whole space divided by their sum, averaged
+        over functions that agree with the trials. Each is a tuple (share, low, high).
+        """
+        from bopp.view.importance import importance
+
+        return importance(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row for each trial.
@@ -192,16 +226,11 @@ class Result:
 
         return canvas.drawn(path, lambda: drawing.coordinates(self, title))
 
-    def plot_importance(
-        self, path: File = None, *, recipe: Recipe | None = None, title: str | None = None
-    ) -> Figure:
-        """Plot how much of the variation in the model's mean involves each parameter.
-
-        The model is that of the default recipe, or of the one given.
-        """
+    def plot_importance(self, path: File = None, *, title: str | None = None) -> Figure:
+        """Plot the share of each parameter in the variation of the values, with an interval of 90 %."""
         from bopp.view import canvas, drawing
 
-        return canvas.drawn(path, lambda: drawing.importances(self, recipe, title))
+        return canvas.drawn(path, lambda: drawing.importances(self, title))
 
     def plot_calibration(
         self, path: File = None, *, recipe: Recipe | None = None, title: str | None = None

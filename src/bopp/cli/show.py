@@ -169,7 +169,7 @@ def plot(
         "slices": partial(drawing.slices, recipe=recipe),
         "contour": partial(drawing.contour, recipe=recipe),
         "parallel": drawing.coordinates,
-        "importance": partial(drawing.importances, recipe=recipe),
+        "importance": drawing.importances,
         "calibration": partial(drawing.calibration, recipe=recipe),
         "timeline": drawing.timeline,
         "edf": partial(drawing.edf, others=others),

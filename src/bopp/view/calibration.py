@@ -13,10 +13,10 @@ from bopp.gp import Posterior
 from bopp.result import Result
 from bopp.suggest import Model, Recipe, believe
 from bopp.threads import one_thread
+from bopp.view.prediction import in_units
 from bopp.view.values import finished, values_of
 
 WIDTH = 1.959964  # standard deviations to either side of a normal mean, between which 95 % lie
-LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,8 @@ def calibration(result: Result, recipe: Recipe | None = None) -> Calibration:
     trials = finished(result, "calibration", least=2)
     model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
     mean, sd = _left_out(model)
-    with np.errstate(over="ignore"):  # for values near the largest float
-        gains = [model.scale.inverse(z) for z in (mean, mean - WIDTH * sd, mean + WIDTH * sd)]
-    middle, one, other = np.clip(result.problem.gain(np.array(gains)), -LARGEST, LARGEST)
+    ends = np.array([mean, mean - WIDTH * sd, mean + WIDTH * sd])
+    middle, one, other = in_units(result.problem, model, ends)
     return Calibration(
         numbers=[trial.number for trial in trials],
         observed=values_of(result, trials),

@@ -18,11 +18,11 @@ from bopp.trial import Trial
 from bopp.view.coordinates import Axis, axis_of
 from bopp.view.importance import importance
 from bopp.view.points import through
+from bopp.view.prediction import in_units
 from bopp.view.values import best_of, checked_names, finished, ranked, searched, values_of
 
 POINTS = 51  # along a range of numbers
 MOST = 100  # of options: more cells than this side by side cannot be told apart
-LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     parameters, the others are as in the best trial that has both.
     """
     trials = ranked(result, finished(result, "a contour"))
-    one, other = _most_important(result, trials, recipe) if names is None else _pair(result, names)
+    one, other = _most_important(result, trials) if names is None else _pair(result, names)
     having = [trial for trial in trials if {one, other} <= trial.params.keys()]
     if not having:
         raise NoResultError(f"a contour wants a finished trial that has {one!r} and {other!r}, got none")
@@ -67,9 +67,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     pairs = {one: across * len(up), other: [value for value in up for _ in across]}
     points, there = through(result.space, [*having, *trials], pairs)
     model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
-    with np.errstate(over="ignore"):  # for values near the largest float
-        gains = model.scale.inverse(model.beliefs.mean(points))
-    mean = np.where(there, np.clip(result.problem.gain(gains), -LARGEST, LARGEST), np.nan)
+    mean = np.where(there, in_units(result.problem, model, model.beliefs.mean(points)), np.nan)
     x, y = _places(result, one, across), _places(result, other, up)
     best, done = best_of(result), sorted(having, key=lambda trial: trial.number)
     failed = [
@@ -88,12 +86,12 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     )
 
 
-def _most_important(result: Result, trials: list[Trial], recipe: Recipe | None) -> tuple[str, str]:
+def _most_important(result: Result, trials: list[Trial]) -> tuple[str, str]:
     """The two parameters that the values depend on most, of those that some finished trial has together."""
     names = searched(result.space)
     if len(names) < 2:
         raise NoResultError(f"a contour wants two parameters, got only {names[0]!r}")
-    shares = importance(result, recipe)
+    shares = {name: found.share for name, found in importance(result).items()}
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
     together = [pair for pair in pairs if any(set(pair) <= trial.params.keys() for trial in trials)]
     if not together:

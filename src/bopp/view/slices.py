@@ -16,10 +16,10 @@ from bopp.suggest import Model, Recipe, believe
 from bopp.threads import one_thread
 from bopp.trial import Trial
 from bopp.view.points import through
+from bopp.view.prediction import in_units
 from bopp.view.values import best_of, checked_names, finished, ranked, searched, values_of
 
 POINTS = 101  # along a range of numbers
-LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,8 @@ def _slice(result: Result, trials: list[Trial], model: Model, name: str) -> Slic
     along = parameter.spread(POINTS)
     points, _ = through(result.space, [*having, *trials], {name: along})
     mean, sd = model.beliefs(points)
-    with np.errstate(over="ignore"):  # for values near the largest float
-        gains = [model.scale.inverse(z) for z in (mean, mean - 2.0 * sd, mean + 2.0 * sd)]
-    middle, one, other = np.clip(result.problem.gain(np.array(gains)), -LARGEST, LARGEST)
+    ends = np.array([mean, mean - 2.0 * sd, mean + 2.0 * sd])
+    middle, one, other = in_units(result.problem, model, ends)
     best, in_order = best_of(result), sorted(having, key=lambda trial: trial.number)
     return Slice(
         name=name,

@@ -105,17 +105,20 @@ def contour(
     return finish(figure, result, title, f"others as in trial {shown.centre}" if other else "")
 
 
-def importances(result: Result, recipe: Recipe | None = None, title: str | None = None) -> Figure:
-    """How much of the variation involves each parameter, with the most important on top."""
-    indices = importance(result, recipe)
-    names = sorted(searched(result.space), key=lambda name: -indices[name])
-    shares = [indices[name] for name in names]
+def importances(result: Result, title: str | None = None) -> Figure:
+    """The share of each parameter in the variation with its interval, the most important on top."""
+    found = importance(result)
+    names = sorted(searched(result.space), key=lambda name: -found[name].share)
+    shares, low, high = np.array([found[name] for name in names]).T
     figure, ((axes,),) = canvas(1, 1, (SIZE[0], 1.4 + 0.3 * len(names)))
-    bars = axes.barh(range(len(names)), shares, height=0.7, color=DOTS)
-    axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, size=SMALL)
+    axes.barh(range(len(names)), shares, height=0.7, color=DOTS)
+    beyond = np.maximum([shares - low, high - shares], 0.0)
+    axes.errorbar(shares, range(len(names)), xerr=beyond, fmt="none", ecolor=GREY, capsize=3)
+    for row, (share, end) in enumerate(zip(shares, np.maximum(shares, high), strict=True)):
+        axes.annotate(f"{share:.2f}", (end, row), (5, 0), textcoords="offset points", va="center", size=SMALL)
     axes.set_yticks(range(len(names)), [drawable(name) for name in names])
     axes.set(xlim=(0.0, 1.1), ylim=(len(names) - 0.4, -0.6))
-    axes.set_xlabel("part of the variation that it is involved in", size=LARGE)
+    axes.set_xlabel("share of the variation, with an interval of 90 %", size=LARGE)
     axes.set_xticks(np.linspace(0.0, 1.0, 6))
     plain(axes)
     axes.tick_params(axis="y", length=0)
