@@ -125,6 +125,6 @@ def test_a_place_that_cannot_be_written_to_is_named(folder: Folder, tmp_path: Pa
 
 def test_missing_matplotlib_is_named(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(folder, "hart6", repeats=1)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(MissingExtra, match=r"bopp\[plot\]"):
         draw(folder, tmp_path)
