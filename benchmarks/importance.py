@@ -32,8 +32,8 @@ and {seeds} seeds. Both evaluators see the very same trials: the first ones of a
 where the values are good, or random ones. Optuna's fANOVA estimates first-order indices that add up to 1,
 bopp total indices that add up to 1. Each is compared with both, in the columns "first" and "total". The
 interval is that of bopp's mean error minus Optuna's, 95 % by bootstrap over the pairs; below 0, bopp is
-the better. "Held" is how often the 90 % interval of `importance` has the total index in it, give or take 0.01. CPU
-seconds are those of one call. The second table has the errors of bopp / Optuna for each function.
+the better. "Held" is how often the 90 % interval of `importance` has the total index in it, give or take
+0.01. CPU seconds are those of one call. The second table has the errors of bopp / Optuna for each function.
 
 The method was chosen on the ten other functions of `benchmarks/sensitivity.py` and confirmed on these ten.
 `make bench-importance` makes the tables."""
