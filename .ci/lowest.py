@@ -9,14 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-TOOLS = {
-    "bench",
-    "check",
-    "coming",
-    "coming-ax",
-    "docs",
-    "test",
-}  # extras of those who develop bopp, who take what is new
+# extras of those who develop bopp, who take what is new
+TOOLS = {"bench", "check", "coming", "coming-ax", "docs", "test"}
 BOUND = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<lowest>[\w.]+)")
 
 

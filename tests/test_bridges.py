@@ -43,7 +43,8 @@ def test_a_bridge_without_its_library_says_in_one_line_what_to_install(name: str
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
     assert last.startswith(
-        f"bopp.errors.MissingExtra: bopp.bridges.{name} wants pip install 'bopp[{name}]': "
+        f"bopp.errors.MissingExtra: bopp.bridges.{name} wants pip install 'bopp[{name}]', "
+        f"in a checkout pip install '.[{name}]': "
     )
     assert missing[-1] in last.split("': ")[1]
 
@@ -58,7 +59,8 @@ def test_neither_bopp_nor_its_bridges_import_a_library_before_its_bridge_is_impo
 
 @pytest.mark.parametrize("error", [ModuleNotFoundError("no such module"), ImportError("no such name")])
 def test_an_import_that_fails_is_a_missing_extra_and_keeps_its_reason(error: ImportError) -> None:
-    wanted = rf"^bopp\.bridges\.some wants pip install 'bopp\[some\]': {error}$"
+    install = r"pip install 'bopp\[some\]', in a checkout pip install '\.\[some\]'"
+    wanted = rf"^bopp\.bridges\.some wants {install}: {error}$"
     with pytest.raises(MissingExtra, match=wanted) as seen, extra("some"):
         raise error
     assert isinstance(seen.value, ImportError)

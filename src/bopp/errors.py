@@ -74,6 +74,11 @@ class NoResultError(BoppError, LookupError):
     """There is no best trial: none has finished, or none meets the constraints."""
 
 
+def installation(extra: str) -> str:
+    """How to install an extra, from a release or from a checkout."""
+    return f"pip install 'bopp[{extra}]', in a checkout pip install '.[{extra}]'"
+
+
 class MissingExtra(BoppError, ImportError):
     """An optional package is not installed."""
 

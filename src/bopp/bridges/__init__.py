@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bopp.errors import MissingExtra
+from bopp.errors import MissingExtra, installation
 
 
 @contextmanager
@@ -14,4 +14,4 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtra(f"bopp.bridges.{name} wants pip install 'bopp[{name}]': {error}") from error
+        raise MissingExtra(f"bopp.bridges.{name} wants {installation(name)}: {error}") from error

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from bopp.data import Array
-from bopp.errors import MissingExtra, PaperError
+from bopp.errors import MissingExtra, PaperError, installation
 from bopp.number import Float
 from bopp.paper.datasets import table
 from bopp.paper.functions import (
@@ -102,7 +102,7 @@ def _svm_wine(split: int, metric: Metric) -> Problem:
     try:
         from sklearn.svm import SVC
     except ImportError as error:
-        raise MissingExtra("svm_wine wants scikit-learn: pip install 'bopp[paper]'") from error
+        raise MissingExtra(f"svm_wine wants scikit-learn: {installation('paper')}") from error
     train, validation = _split("wine_red", split)
     X, Z = _standardised(train.X, train.X), _standardised(train.X, validation.X)
     among, across = cdist(X, X, "sqeuclidean"), cdist(Z, X, "sqeuclidean")

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from bopp.errors import MissingExtra, StudyError
+from bopp.errors import MissingExtra, StudyError, installation
 from bopp.study import faults
 from bopp.study.address import WANTED, without_secrets
 
@@ -30,7 +30,7 @@ def engine(url: sa.URL, read_only: bool) -> sa.Engine:
     except exc.ArgumentError as error:
         raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {error}") from None
     except ImportError as error:
-        raise MissingExtra("a PostgreSQL store wants psycopg: pip install 'bopp[postgres]'") from error
+        raise MissingExtra(f"a PostgreSQL store wants psycopg: {installation('postgres')}") from error
 
 
 def lock(connection: sa.Connection) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bopp.data import Array
-from bopp.errors import MissingExtra, RecipeError
+from bopp.errors import MissingExtra, RecipeError, installation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ def _empty(width: float, height: float) -> Figure:
 
         from bopp.view.figure import Figure
     except ImportError as error:
-        raise MissingExtra("pictures want matplotlib: pip install 'bopp[plot]'") from error
+        raise MissingExtra(f"pictures want matplotlib: {installation('plot')}") from error
     figure = Figure((width, height), layout="constrained")
     FigureCanvasAgg(figure)  # no screen, no global state
     return figure
