@@ -24,8 +24,10 @@ beside_sklearn = ,plot,coming
 beside_botorch = ,coming-ax
 beside_ray = ,optuna
 
-ENGINE = acquisition belief data fit fixtures gp initial kernels known never_breaks optimizer outcome paper_theory \
-  parameter problem processors pseudo search space suggest threads trial view_importance view_prediction view_slices
+ENGINE = acquisition adoption belief conditions data fit fixtures fixtures_named gp held initial kernels kinds known \
+  never_breaks number optimizer outcome paper_theory \
+  parameter problem processors pseudo search space suggest threads trial view_calibration view_contour view_importance \
+  view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
 .PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-store history reproduction notebook pictures clean

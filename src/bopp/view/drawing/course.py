@@ -94,7 +94,7 @@ def edf(result: Result, others: Mapping[str, Result] | None = None, title: str |
     others = {} if others is None else others
     if not isinstance(others, Mapping) or not all(isinstance(other, Result) for other in others.values()):
         raise RecipeError(f"wanted others as a dict of name to Result, got {others!r}")
-    name = "this study" if title is None else title
+    name = "this study" if title is None else str(title)
     if name in others:
         raise RecipeError(f"wanted a different name for each study, got {name!r} twice")
     shown = distributions({name: result, **others})

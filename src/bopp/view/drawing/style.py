@@ -46,7 +46,7 @@ def finish(figure: Figure, result: Result, title: str | None, note: str = "") ->
 
 def _heading(result: Result, title: str | None) -> list[str]:
     """The title, if there is one, what is optimised, and the best value of it."""
-    titles = [] if title is None else [drawable(title, LONGEST_LINE)]
+    titles = [] if title is None else [drawable(str(title), LONGEST_LINE)]
     aims = [
         direction if name == "value" else f"{direction} {drawable(name)}"
         for name, direction in result.problem.objectives.items()
