@@ -537,7 +537,7 @@ def test_a_parameter_that_does_not_apply_is_not_in_the_config(tmp_path: Path) ->
     with pytest.raises(SpaceError, match="'net/momentum' applies only where net/kind is 'sgd'"):
         search.add_evaluated_point({"net": {"kind": "none", "momentum": 1}, "epochs": 3, "rate": 0.1}, 0.1)
     search.save(tmp_path / "state")
-    again = BoppSearch()
+    again = BoppSearch(points_to_evaluate=[begin])
     again.restore(tmp_path / "state")
     assert [again.suggest(str(number)) for number in range(20, 26)] == [
         search.suggest(str(number)) for number in range(20, 26)
