@@ -1,6 +1,6 @@
 """What the benchmarks found before: prints how their figures changed, one column for each measurement.
 
-python benchmarks/history.py [speed | regret | store | pending] [--last 6]
+python benchmarks/history.py [speed | regret | store | pending | importance] [--last 6]
 
 A benchmark that writes its table with --out adds a line to benchmarks/history.jsonl: the table is overwritten
 the next time, the line stays. Compare only columns with the same machine and libraries. The first lines were
