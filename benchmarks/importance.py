@@ -36,8 +36,8 @@ the better. "Held" is how often the 90 % interval of `importance` has the total 
 0.01. CPU seconds are those of one call. The second table has the errors of bopp / Optuna for each function.
 
 The method was chosen among fourteen on the ten other functions of `benchmarks/sensitivity.py`, and these ten
-were looked at once, with the one that was chosen. Most of them are sums of effects and of pairs, which is what
-its model assumes; hartmann6 is not, and its row shows what that costs. An interval of the difference
+were looked at once, with the one that was chosen. Most of them are sums of effects and of pairs, which is
+what its model assumes; hartmann6 is not, and its row shows what that costs. An interval of the difference
 that has 0 in it is no win. `make bench-importance` makes the tables."""
 WAYS = {"run": "a run of bopp", "random": "random points"}
 FUNCTIONS = {function.name: function for function in (*CHOSEN_ON, *CONFIRMED_ON)}
