@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,19 +31,19 @@ FIXED = "def loss(params):\n    return params['degrees']\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "baking", raising=False)
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "baking.py").write_text(BUG)
-    return tmp_path
+    sys.modules.pop("baking", None)
+    yield tmp_path
+    sys.modules.pop("baking", None)
 
 
-def run(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, which imports the objective anew."""
-    program = [sys.executable, "-m", "bopp", *words]
-    return subprocess.run(program, cwd=here, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def mend(here: Path) -> None:
+    (here / "baking.py").write_text(FIXED)
+    sys.modules.pop("baking")
 
 
 def states(here: Path) -> list[str]:
@@ -50,33 +51,33 @@ def states(here: Path) -> list[str]:
         return [trial.state for trial in study.trials]
 
 
-def test_a_bug_is_shown_mended_and_forgotten(here: Path) -> None:
-    ended = run(here, "run")
-    assert ended.returncode == 5
-    assert "the first 3 evaluations failed alike" in ended.stderr
-    assert "KeyError: 'degree'" in ended.stderr
-    assert 'baking.py", line 2, in loss' in ended.stderr
-    assert "bopp run --failures continue" in ended.stderr
-    assert "failed: KeyError: 'degree' (baking.py, line 2)" in ended.stderr
+def test_a_bug_is_shown_mended_and_forgotten(here: Path, bopp: Bopp) -> None:
+    ended = bopp("run")
+    assert ended.code == 5
+    assert "the first 3 evaluations failed alike" in ended.err
+    assert "KeyError: 'degree'" in ended.err
+    assert 'baking.py", line 2, in loss' in ended.err
+    assert "bopp run --failures continue" in ended.err
+    assert "failed: KeyError: 'degree' (baking.py, line 2)" in ended.err
     assert states(here) == ["asked"] * 3
-    shown = run(here, "trials", "--errors").stdout
+    shown = bopp("trials", "--errors").out
     assert shown.count("KeyError: 'degree'") == 3
     assert "the first evaluations failed alike" in shown
-    assert "failed before: the first evaluations failed alike" in run(here, "trials").stdout
-    (here / "baking.py").write_text(FIXED)
-    assert run(here, "run").returncode == 0
+    assert "failed before: the first evaluations failed alike" in bopp("trials").out
+    mend(here)
+    assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
 
 
-def test_who_goes_on_regardless_can_retry(here: Path) -> None:
-    assert run(here, "run", "--failures", "continue").returncode == 4
+def test_who_goes_on_regardless_can_retry(here: Path, bopp: Bopp) -> None:
+    assert bopp("run", "--failures", "continue").code == 4
     assert states(here) == ["failed"] * 6
-    assert "(baking.py, line 2)" in run(here, "trials").stdout
-    (here / "baking.py").write_text(FIXED)
-    ended = run(here, "retry", "2", "4", "--reason", "mended")
-    assert ended.stderr == "2 trials to be evaluated again: 2, 4\n"
-    assert run(here, "retry").stderr.startswith("4 trials ")
-    assert run(here, "run").returncode == 0
+    assert "(baking.py, line 2)" in bopp("trials").out
+    mend(here)
+    ended = bopp("retry", "2", "4", "--reason", "mended")
+    assert ended.err == "2 trials to be evaluated again: 2, 4\n"
+    assert bopp("retry").err.startswith("4 trials ")
+    assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
 
 
@@ -135,7 +136,7 @@ def test_a_mistyped_value_is_amended_and_a_wrong_one_dropped(here: Path, bopp: B
     ],
 )
 def test_a_wrong_correction_is_one_line_and_changes_nothing(
-    here: Path, bopp: Bopp, words: tuple[object, ...], said: str, monkeypatch: pytest.MonkeyPatch
+    here: Path, bopp: Bopp, words: tuple[object, ...], said: str
 ) -> None:
     by_hand(here, bopp)
     before = bopp("trials", "--json").out
@@ -154,7 +155,7 @@ def test_a_study_is_deleted_with_a_word(here: Path, bopp: Bopp) -> None:
     assert "has no study 'oven'" in bopp("status").err
 
 
-@pytest.mark.parametrize(("answer", "left"), [("n", 3), ("", 3), ("y", None)])
+@pytest.mark.parametrize(("answer", "left"), [("n", 3), ("y", None)])
 def test_somebody_at_a_terminal_is_asked(here: Path, bopp: Bopp, answer: str, left: int | None) -> None:
     by_hand(here, bopp)
     ours, theirs = pty.openpty()
@@ -210,7 +211,7 @@ def test_h_helps(bopp: Bopp, words: tuple[str, ...]) -> None:
     assert bopp(*words, "-h").out == bopp(*words, "--help").out != ""
 
 
-@pytest.mark.parametrize("pipe", ["2>&1 | head -n 1", "2>/dev/null | head -n 1", "2>&1 | true"])
+@pytest.mark.parametrize("pipe", ["2>&1 | head -n 1", "2>/dev/null | true"])
 def test_a_closed_pipe_does_not_end_a_study(here: Path, pipe: str) -> None:
     (here / "baking.py").write_text("def loss(params):\n    print('x' * 99999, flush=True)\n    return 1.0\n")
     ended = subprocess.run(

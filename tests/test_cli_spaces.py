@@ -61,6 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "baking.py").write_text(CODE)
     (tmp_path / "study.toml").write_text(STUDY.format(function="residue"))
+    sys.modules.pop("baking", None)
     yield tmp_path
     sys.modules.pop("baking", None)
 

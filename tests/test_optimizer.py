@@ -353,7 +353,12 @@ def test_a_run_stops_at_its_target(run: Callable[..., Result], sign: float) -> N
 
 def test_a_run_stops_at_its_time_limit() -> None:
     began = time.monotonic()
-    result = minimize(lambda params: time.sleep(0.1), PLANE, budget=10_000, progress=False, time_limit=0.5)
+
+    def slow(params: Mapping[str, Any]) -> float:
+        time.sleep(0.1)
+        return 1.0
+
+    result = minimize(slow, PLANE, budget=10_000, progress=False, time_limit=0.5)
     assert 1 <= len(result.trials) <= 6
     assert time.monotonic() - began < 3.0
 

@@ -749,7 +749,7 @@ def test_whatever_an_objective_returns_ends_its_own_trial_alone(workers: int) ->
 
 ODD: dict[str, tuple[Any, str | None]] = {
     "fine": ({"value": 0.5, "extra": [1]}, None),
-    "none": (None, "the value was None"),
+    "none": (None, "the objective returned None"),
     "empty": ({}, "'value' is missing"),
     "extras": ({"loss": 1.0}, "'value' is missing: wanted value, got 'loss'"),
     "text": ({"value": "0.5"}, "objective: wanted a number as value"),

@@ -70,6 +70,8 @@ ERRORS = [
     "StoreError",
     "ConfigError",
     "CommandError",
+    "MissingCommand",
+    "ObjectiveError",
     "PaperError",
     "NoResultError",
     "MissingExtra",
@@ -139,7 +141,10 @@ def test_the_words_of_a_run_are_those_of_its_docstring(run: Callable[..., object
     assert words == documented
 
 
-RUN = ["seed", "workers", "recipe", "progress", "start", "target", "time_limit", "trial_timeout", "callback"]
+RUN = [
+    *("seed", "workers", "recipe", "progress", "start", "trials"),
+    *("target", "time_limit", "trial_timeout", "failures", "callback"),
+]
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_columns_have_the_names_of_what_they_hold() -> None:
     assert table["value"] == [0.5, None]
     assert table["degrees"] == [20.0, 30.0]
     assert table["seconds"] == [3.0, None]
-    assert table["error"] == [None, "the value was nan"]
+    assert table["error"] == [None, "the value was None"]
     optimizer.observe({"degrees": 40, "kind": "rye"}, 1.0, noise=0.25)
     assert columns(OVEN, optimizer.trials)["noise.value"] == [None, None, 0.25]
 

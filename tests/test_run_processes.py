@@ -84,7 +84,7 @@ def ended(objective: Objective, *moods: object, timeout: float | None = None) ->
         assert evaluation.running == len(moods)
         while evaluation.running:
             for done, value, error in evaluation.wait(time.monotonic() + 20.0):
-                rows[done.number] = (value, error)
+                rows[done.number] = (value, None if error is None else error.error)
     return rows
 
 
@@ -107,8 +107,8 @@ def test_whatever_an_evaluation_does_ends_its_own_trial_and_no_other() -> None:
     assert rows[moods.index("text")] == ("3.5", None)
     assert errors["essay"].endswith("x" * 1000)
     assert rows[moods.index("fine")] == (1.0, None)
-    assert rows[moods.index("none")] == (None, None)
-    failed = [number for number, mood in enumerate(moods) if mood not in ("fine", "none", "text")]
+    assert rows[moods.index("none")] == (None, "the objective returned None")
+    failed = [number for number, mood in enumerate(moods) if mood not in ("fine", "text")]
     assert all(rows[number][0] is None for number in failed)
 
 

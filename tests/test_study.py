@@ -183,7 +183,7 @@ def test_observed_results(url: str) -> None:
     study = opened(url)
     assert study.observe(PARAMS, 1).state == "done"
     lost = study.observe({"x": 1, "n": 1.0}, None)
-    assert (lost.state, lost.error, lost.origin) == ("failed", "the value was nan", "observed")
+    assert (lost.state, lost.error, lost.origin) == ("failed", "the value was None", "observed")
     assert repr(lost.params) == "{'x': 1.0, 'n': 1}"
     assert [trial.number for trial in study.trials] == [0, 1]
 
@@ -445,10 +445,10 @@ def test_notes(url: str) -> None:
     study = opened(url)
     trial = study.ask()
     study.note(trial, "first")
-    assert study.note(0, "second").notes == "second"
+    assert study.note(0, "second").notes == "first\nsecond"
     told = study.tell(trial, 1.0)
-    assert told.notes == "second"
-    assert study.note(told, "").notes == ""
+    assert told.notes == "first\nsecond"
+    assert study.note(told, "").notes == "first\nsecond"
     assert study.trials[0].told_at == told.told_at
     for text in (None, 5, b"x"):
         with pytest.raises(TellError, match="wanted a text as note"):

@@ -1,3 +1,4 @@
+import math
 import os
 import threading
 import time
@@ -62,7 +63,7 @@ def test_it_runs_to_the_budget_and_a_second_time_adds_nothing(tmp_path: Path) ->
 def test_failures_count_and_results_from_elsewhere_do_not(tmp_path: Path) -> None:
     study = opened(tmp_path)
     study.observe({"x": 0.5}, 1.0)
-    run(study, lambda params: None, budget=3)
+    run(study, lambda params: math.nan, budget=3)
     assert [(trial.state, trial.origin) for trial in study.trials] == [
         ("done", "observed"),
         *[("failed", "suggested")] * 3,

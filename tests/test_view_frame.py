@@ -25,7 +25,7 @@ def test_a_frame_has_a_row_for_each_trial_with_what_is_known_of_it() -> None:
     assert frame["params.batch"].tolist() == [30] * 6
     assert frame["speed"].dtype == "Int64"  # whole numbers, although some trials have none
     assert frame["speed"].isna().tolist()[:4] == [False, False, False, True]
-    assert frame["error"][1] == "'error' was nan"
+    assert frame["error"][1] == "'error' was None"
     for name in ("asked_at", "told_at"):
         assert str(frame[name].dt.tz) == "UTC"
     assert frame["asked_at"][0] == optimizer.trials[0].asked_at
