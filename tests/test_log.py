@@ -120,3 +120,16 @@ def test_nothing_is_printed_unless_somebody_listens() -> None:
     assert ended.stdout == ""
     assert ended.stderr.startswith("WARNING:bopp:trial 1 failed: no light; with {'x': ")
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_trial_that_is_tried_again_was_not_taken_from_anybody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "bopp")
+    with open_study(f"sqlite:///{tmp_path}/a.db", "s", {"x": Float(0, 1)}) as study:
+        study.fail(study.ask(), "broke", '  File "/me/train.py", line 7, in loss\n')
+        study.retry()
+        study.ask()
+    first, failed, again = (record.getMessage() for record in caplog.records)
+    assert "broke (train.py, line 7)" in failed
+    assert again == first

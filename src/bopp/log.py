@@ -29,7 +29,7 @@ def asked(trial: Trial, study: str | None = None) -> None:
 def told(trial: Trial, study: str | None = None) -> None:
     """A trial has ended, or was observed elsewhere."""
     if trial.state == "failed":
-        _write(logging.WARNING, trial, study, lambda: f"failed: {trial.error}; with {trial.params!r}")
+        _write(logging.WARNING, trial, study, lambda: f"failed: {trial.reason}; with {trial.params!r}")
     else:
         how = "observed" if trial.origin == "observed" else "told"
         _write(logging.INFO, trial, study, lambda: f"{how}: {_values(trial)}; with {trial.params!r}")
