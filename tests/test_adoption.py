@@ -91,3 +91,8 @@ def test_a_trial_that_was_dropped_on_purpose_stays_dropped() -> None:
     assert adopted(Problem(SPACE), [trial], NOW) == (trial,)
     assert adopted(Problem({"y": Float(0, 1)}), [trial], NOW) == (trial,)
     assert replace(trial.restored(), superseded=()).value == 1.0
+
+
+def test_a_dropped_trial_without_a_record_is_no_trial() -> None:
+    with pytest.raises(TellError, match="wanted trial 0"):
+        minimize(1, trials=[Trial(0, {"x": 0.5, "n": 1}, "dropped")])

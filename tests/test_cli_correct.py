@@ -54,7 +54,7 @@ def states(here: Path) -> list[str]:
 def test_a_bug_is_shown_mended_and_forgotten(here: Path, bopp: Bopp) -> None:
     ended = bopp("run")
     assert ended.code == 5
-    assert "the first 3 evaluations failed alike" in ended.err
+    assert "3 evaluations in a row failed alike and none has succeeded" in ended.err
     assert "KeyError: 'degree'" in ended.err
     assert 'baking.py", line 2, in loss' in ended.err
     assert "bopp run --failures continue" in ended.err
@@ -62,8 +62,8 @@ def test_a_bug_is_shown_mended_and_forgotten(here: Path, bopp: Bopp) -> None:
     assert states(here) == ["asked"] * 3
     shown = bopp("trials", "--errors").out
     assert shown.count("KeyError: 'degree'") == 3
-    assert "the first evaluations failed alike" in shown
-    assert "failed before: the first evaluations failed alike" in bopp("trials").out
+    assert "all evaluations failed alike" in shown
+    assert "failed before: all evaluations failed alike" in bopp("trials").out
     mend(here)
     assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
@@ -75,8 +75,9 @@ def test_who_goes_on_regardless_can_retry(here: Path, bopp: Bopp) -> None:
     assert "(baking.py, line 2)" in bopp("trials").out
     mend(here)
     ended = bopp("retry", "2", "4", "--reason", "mended")
-    assert ended.err == "2 trials to be evaluated again: 2, 4\n"
-    assert bopp("retry").err.startswith("4 trials ")
+    assert ended.err == "To be evaluated again: 2, 4\n"
+    assert bopp("retry").err == "To be evaluated again: 0, 1, 3, 5\n"
+    assert bopp("retry").err == "No trial has failed\n"
     assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
 
@@ -215,3 +216,15 @@ def test_a_closed_pipe_does_not_end_a_study(here: Path) -> None:
     )
     assert ended.returncode == 0
     assert states(here) == ["done"] * 6
+
+
+@pytest.mark.parametrize(
+    "words", [("retry",), ("amend", 0, 1, "--reason", "x"), ("drop", 0, "--reason", "x"), ("migrate",)]
+)
+def test_there_is_nothing_to_correct_before_the_first_run(
+    here: Path, bopp: Bopp, words: tuple[object, ...]
+) -> None:
+    ended = bopp(*words)
+    assert ended.code == 2
+    assert "there is no file" in ended.err
+    assert not (here / "study.db").exists()

@@ -42,7 +42,7 @@ def test_a_bug_ends_the_run_with_its_traceback_and_the_way_on(workers: int) -> N
     with pytest.raises(ObjectiveError) as caught:
         minimize(misspelt, workers=workers)
     message = str(caught.value)
-    assert message.startswith("the first 3 evaluations failed alike")
+    assert message.startswith("3 evaluations in a row failed alike and none has succeeded")
     assert f'File "{__file__}", line ' in message
     assert 'params["lerning_rate"]' in message
     assert "KeyError: 'lerning_rate'" in message

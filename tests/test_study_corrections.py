@@ -9,6 +9,7 @@ import pytest
 from bopp import Float, Int, Recipe, Study, delete_study, open_study
 from bopp.errors import LateTell, ObjectiveError, StudyError, TellError
 from bopp.study.exchange import exported, imported
+from bopp.study.store import Store
 
 SPACE = {"x": Float(0, 1), "n": Int(1, 5)}
 
@@ -204,7 +205,7 @@ def test_a_study_is_deleted_and_others_stay(url: str) -> None:
         with open_study(url, name, SPACE, recipe=Recipe.random()) as study:
             told(study, 1.0, 2.0)
             study.enqueue({"x": 0.5})
-    assert delete_study(url, "one") == 2
+    delete_study(url, "one")
     with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
         open_study(url, "one")
     with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
@@ -216,3 +217,24 @@ def test_a_study_is_deleted_and_others_stay(url: str) -> None:
             study.tell(study.ask(), 1.0)
     with open_study(url, "one", SPACE) as study:
         assert (study.trials, study.queued) == ((), [])
+
+
+def test_notes_that_no_longer_fit_are_refused_and_none_is_lost(study: Study) -> None:
+    told(study, 1.0)
+    study.note(0, "x" * 9000)
+    with pytest.raises(TellError, match="the notes of trial 0 take at most 10000 characters"):
+        study.note(0, "y" * 2000)
+    assert study.note(0, "short").notes == f"{'x' * 9000}\nshort"
+
+
+def test_a_repeated_deletion_deletes_once(study: Study, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Store.write
+
+    def twice(store: Store, transaction: Any, alone: bool = False) -> Any:
+        write(store, transaction, alone)
+        return write(store, transaction, alone)
+
+    monkeypatch.setattr(Store, "write", twice)
+    delete_study(url, "s")
+    with pytest.raises(StudyError, match="no study 's'"):
+        delete_study(url, "s")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bopp import Choice, Fixed, Float, Int, Study, open_study
+from bopp import Choice, Fixed, Float, Int, Recipe, Study, open_study
 from bopp.errors import SpaceError, StudyError
 
 BEFORE: dict[str, Any] = {"x": Float(0, 1), "c": Choice(["a", (1, 2)])}
@@ -137,5 +137,18 @@ def test_a_wrong_request_changes_nothing(url: str, migrate: Any, error: Any, wor
     begun(url)
     with pytest.raises(error, match=words):
         moved(url, {**BEFORE, "dropout": Float(0, 0.5)}, migrate)
+    with open_study(url, "s", BEFORE) as study:
+        assert states(study) == ["done"] * 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"direction": "maximize"}, {"seed": 7}, {"recipe": Recipe.random()}],
+    ids=lambda one: next(iter(one)),
+)
+def test_a_study_that_is_not_the_one_wanted_is_not_moved(url: str, other: dict[str, Any]) -> None:
+    begun(url)
+    with pytest.raises(StudyError, match=f"has {next(iter(other))}"):
+        open_study(url, "s", {**BEFORE, "x": Float(0.3, 1)}, migrate=True, **other)
     with open_study(url, "s", BEFORE) as study:
         assert states(study) == ["done"] * 3

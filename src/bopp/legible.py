@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def legible(text: str) -> str:
-    """A text without control characters, which a terminal only shows; line ends stay."""
+    """A text with its control characters escaped, so that a terminal only shows it; line ends stay."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
         for letter in text.encode("utf-8", "backslashreplace").decode()

@@ -124,12 +124,24 @@ class Problem:
             raise RecipeError(f"a Problem has directions of its own, got direction {direction!r} beside it")
         return space
 
+    def in_space(self, space: Declaration) -> Problem:
+        """The same problem in another space."""
+        return Problem(space, self.objectives, self.constraints)
+
     @property
     def objective(self) -> str:
         """The name of the only objective."""
         if len(self.objectives) > 1:
             raise RecipeError(f"wanted a problem of one objective, got {list(self.objectives)}")
         return next(iter(self.objectives))
+
+    @property
+    def aims(self) -> str:
+        """What is to be found, in words: minimize error, maximize speed."""
+        return ", ".join(
+            direction if name == "value" else f"{direction} {name}"
+            for name, direction in self.objectives.items()
+        )
 
     def check_searchable(self) -> None:
         """Refuse what no recipe can suggest for yet."""
@@ -179,12 +191,15 @@ class Problem:
         return Answer(numbers, self._noise(noise), others)
 
     def fits(self, trial: Trial) -> bool:
-        """Whether a trial has the values that its state requires: all declared ones if done, else none."""
+        """Whether a trial has what its state requires: all declared values if done, else none.
+
+        One that was dropped has a record of what it was.
+        """
         if trial.state != "done":
-            nothing = (
-                not trial.values and not trial.noise and (trial.state == "failed" or trial.traceback is None)
-            )
-            return trial.state in get_args(State) and nothing
+            nothing = not trial.values and not trial.noise
+            traced = trial.state == "failed" or trial.traceback is None
+            recorded = trial.state != "dropped" or len(trial.superseded) > 0
+            return trial.state in get_args(State) and nothing and traced and recorded
         numbers = [*trial.values.values(), *trial.noise.values()]
         finite = all(type(number) is float and math.isfinite(number) for number in numbers)
         named = list(trial.values) == self.names and trial.noise.keys() <= trial.values.keys()

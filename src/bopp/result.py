@@ -68,11 +68,7 @@ class Result:
     def __repr__(self) -> str:
         states = [trial.state for trial in self.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
-        aims = ", ".join(
-            direction if name == "value" else f"{direction} {name}"
-            for name, direction in self.problem.objectives.items()
-        )
-        return f"Result({aims}: {self._found()}; trials: {counts or 'none'})"
+        return f"Result({self.problem.aims}: {self._found()}; trials: {counts or 'none'})"
 
     def _found(self) -> str:
         if len(self.problem.objectives) > 1:

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, get_args
 
 from bopp.errors import BoppError, SpaceError, TellError
-from bopp.option import Fixed
 from bopp.parameter import Parameter
 from bopp.problem import Problem
 from bopp.space import Params
@@ -201,7 +200,7 @@ def _found(group: str, wanted: Iterable[str], names: Sequence[str]) -> dict[str,
 
 
 def _may_be_left_out(parameter: Parameter) -> bool:
-    return bool(parameter.conditions) or isinstance(parameter, Fixed)
+    return bool(parameter.conditions) or parameter.width == 0
 
 
 def _is_blank(cell: Any) -> bool:
@@ -211,8 +210,8 @@ def _is_blank(cell: Any) -> bool:
 
 def _of_blank(parameter: Parameter, cell: Any) -> Iterator[Any]:
     """What a blank cell means where the parameter applies: what is fixed, or an option that is blank."""
-    if isinstance(parameter, Fixed):
-        yield parameter.value
+    if parameter.width == 0:
+        yield parameter.decode(())
         return
     for option in (None, "") if isinstance(cell, str) else (None,):
         with suppress(SpaceError):

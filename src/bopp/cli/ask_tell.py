@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WHAT = "What came out: a number, or name=number for each value, with commas between."
 Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
-Given = Annotated[list[str], typer.Argument(help="Of every parameter, name=value.")]
+Given = Annotated[list[str], typer.Argument(help="name=value; what is left out is suggested.")]
 In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
 Named = Annotated[str | None, typer.Option("--name", help="The study in the store.")]
 
@@ -58,7 +58,7 @@ def tell(
     note: Annotated[str | None, typer.Option(help="A note to keep with the trial.")] = None,
     noise: Noise = None,
 ) -> None:
-    """Tell what came out of a trial; once told, a value cannot be changed."""
+    """Tell what came out of a trial; a value told wrongly is changed by bopp amend."""
     if (value is None) == (failed is None):
         raise ConfigError("wanted a value, or --failed with a reason, and not both")
     with held_open(source, name) as study:

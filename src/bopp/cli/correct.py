@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bopp.cli.ask_tell import WHAT, In, Named, Noise, typed_params, typed_values
-from bopp.cli.source import STUDY, Name, Source, existing, held_open
+from bopp.cli.source import STUDY, Name, Source, existing, located
 from bopp.cli.terminal import say
 from bopp.errors import ConfigError
 
@@ -24,9 +24,9 @@ def retry(
     reason: Why = "retried",
 ) -> None:
     """Have failed trials evaluated again, once the reason of their failure is mended."""
-    with held_open(source, name) as study:
-        again = study.retry(*(numbers or ()), reason=reason)
-        say(f"{len(again)} trials to be evaluated again: {', '.join(str(trial.number) for trial in again)}")
+    with existing(source, name, read_only=False) as study:
+        again = [str(trial.number) for trial in study.retry(*(numbers or ()), reason=reason)]
+        say(f"To be evaluated again: {', '.join(again)}" if again else "No trial has failed")
 
 
 def amend(
@@ -38,7 +38,7 @@ def amend(
     noise: Noise = None,
 ) -> None:
     """Put another value in place of one that was told wrongly; the old one stays in the record."""
-    with held_open(source, name) as study:
+    with existing(source, name, read_only=False) as study:
         was = study.trials[number].values if 0 <= number < len(study.trials) else {}
         now = study.amend(number, typed_values(study, value), reason, noise)
         say(f"trial {number}: {_shown(was)} is now {_shown(now.values)}")
@@ -46,7 +46,7 @@ def amend(
 
 def drop(number: Number, reason: Why, source: In = STUDY, name: Named = None) -> None:
     """Let a trial no longer count; it stays in the record."""
-    with held_open(source, name) as study:
+    with existing(source, name, read_only=False) as study:
         study.drop(number, reason)
         say(f"trial {number} no longer counts")
 
@@ -79,15 +79,14 @@ def delete(
     from bopp import delete_study
 
     with existing(source, name) as study:
-        what, url = f"{study.name!r} with {len(study.trials)} trials in {study.url}", study.location
-        called = study.name
+        what = f"{study.name!r} with {len(study.trials)} trials in {study.url}"
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigError(f"wanted --yes, as there is nobody to ask whether to delete {what}")
         if not typer.confirm(f"Delete {what}?", err=True):
             say("Nothing was deleted")
             return
-    delete_study(url, called)
+    delete_study(*located(source, name))
     say(f"Deleted {what}")
 
 

@@ -190,4 +190,4 @@ def _best(study: Study) -> Trial:
 def _counted(study: Study) -> str:
     states = [trial.state for trial in study.trials]
     failed = f" ({states.count('failed')} failed)" if "failed" in states else ""
-    return f"{len(states) - states.count('asked')} trials{failed}"
+    return f"{states.count('done') + states.count('failed')} trials{failed}"

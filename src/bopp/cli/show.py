@@ -44,10 +44,7 @@ def status(source: Source = STUDY, name: Name = None) -> None:
         times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
         more = {
             "store": study.url,
-            "direction": ", ".join(
-                direction if name == "value" else f"{direction} {name}"
-                for name, direction in study.problem.objectives.items()
-            ),
+            "direction": study.problem.aims,
             "parameters": ", ".join(study.space.parameters),
             "queued": str(len(study.queued)),
             "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),

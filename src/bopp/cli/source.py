@@ -23,12 +23,18 @@ Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
 def existing(source: str, name: str | None, read_only: bool = True) -> Study:
     """A study that exists already; by default nothing in its store is changed."""
     from bopp import open_study
+
+    return open_study(*located(source, name), read_only=read_only)
+
+
+def located(source: str, name: str | None) -> tuple[str, str]:
+    """The URL of the store that a study is in, which may have a password, and the name of the study."""
     from bopp.study.config import load
 
     if "://" in source:
-        return open_study(source, name or only(source), read_only=read_only)
+        return source, name or only(source)
     config = load(Path(source))
-    return open_study(config.store, name or config.name, read_only=read_only)
+    return config.store, name or config.name
 
 
 def held_open(source: str, name: str | None) -> Study:

@@ -50,7 +50,7 @@ def explained(trials: list[Trial]) -> str:
     """Why a run was ended after these trials, and how to go on regardless."""
     last = trials[-1]
     return (
-        f"the first {len(trials)} evaluations failed alike, so the run was stopped:\n\n"
+        f"{len(trials)} evaluations in a row failed alike and none has succeeded, so the run was stopped:\n\n"
         f"{(last.traceback or last.error or '').rstrip()}\n\n"
         "They do not count against the budget. "
         'To go on regardless: failures="continue", or bopp run --failures continue'

@@ -95,7 +95,7 @@ def run_trials(
             result = recorder.result
             meter.told(told, result)
             if alike := limits.failures.alike(told, returned, failure, result):
-                recorder.retry(*alike, reason="the first evaluations failed alike")
+                recorder.retry(*alike, reason="all evaluations failed alike")
                 raise ObjectiveError(explained(alike))
             stop |= limits.end_after(told, recorder, result)
         if stop:

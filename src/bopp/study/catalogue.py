@@ -60,10 +60,12 @@ def open_study(
     new = None if space is None or read_only else wanted.columns()  # may raise, so before the file is created
     store = Store(url, "look" if read_only else "use" if space is None else "create")
     try:
-        definition = Definition.read(_found_or_created(store, name, wanted, new))
+        definition = known = Definition.read(_found_or_created(store, name, wanted, new))
         if wanted.problem is not None and migrate is not False:
-            definition = _migrated(store, definition, wanted.problem, {} if migrate is True else migrate)
+            definition = replace(known, problem=known.problem.in_space(wanted.problem.space))
         wanted.compare(definition)
+        if definition.problem.space != known.problem.space:
+            migration.migrate(store, known, definition.problem, {} if migrate is True else migrate)
         if wanted.whole and wanted.problem is not None:
             definition = replace(definition, problem=wanted.problem)  # with its functions
         return Study(store, definition, recipe, lease)
@@ -72,10 +74,13 @@ def open_study(
         raise
 
 
-def delete_study(url: str, name: str) -> int:
-    """Delete a study with all its trials; returns how many there were. Others in the store stay."""
+def delete_study(url: str, name: str) -> None:
+    """Delete a study with all its trials; others in the store stay."""
     with Store(url, "use") as store:
-        return store.write(lambda connection: _delete(store, connection, checked_name(name)), alone=True)
+        row = store.read(lambda connection: find(connection, checked_name(name)))
+        if row is None:
+            raise _absent(store, name)
+        store.write(lambda connection: _delete(connection, row["id"]), alone=True)
 
 
 def names(url: str) -> list[str]:
@@ -128,34 +133,18 @@ def _found_or_created(store: Store, name: str, wanted: Wanted, new: dict[str, An
         )
     if row is None:
         why = ". Opened to look, none is created" if wanted.problem else ". A new one wants a space"
-        raise _absent(store, name, store.read(_names), why)
+        raise _absent(store, name, why)
     return row
 
 
-def _migrated(
-    store: Store, study: Definition, problem: Problem, values: Mapping[str, Any] | Any
-) -> Definition:
-    """The study in the space of this problem."""
-    if not isinstance(values, Mapping):
-        raise StudyError(f"migrate: wanted True, or a dict of new parameters to values, got {values!r}")
-    moved = Problem(problem.space, study.problem.objectives, study.problem.constraints)
-    if moved.space != study.problem.space:
-        migration.migrate(store, study, moved, values)
-    return replace(study, problem=moved)
+def _delete(connection: sa.Connection, id: int) -> None:
+    connection.execute(schema.queue.delete().where(schema.queue.c.study == id))
+    connection.execute(schema.trials.delete().where(schema.trials.c.study == id))
+    connection.execute(schema.studies.delete().where(schema.studies.c.id == id))
 
 
-def _delete(store: Store, connection: sa.Connection, name: str) -> int:
-    row = find(connection, name)
-    if row is None:
-        raise _absent(store, name, _names(connection))
-    connection.execute(schema.queue.delete().where(schema.queue.c.study == row["id"]))
-    trials = connection.execute(schema.trials.delete().where(schema.trials.c.study == row["id"])).rowcount
-    connection.execute(schema.studies.delete().where(schema.studies.c.id == row["id"]))
-    return trials
-
-
-def _absent(store: Store, name: str, there: list[str], why: str = "") -> StudyError:
-    listed = ", ".join(map(repr, there)) or "none"
+def _absent(store: Store, name: str, why: str = "") -> StudyError:
+    listed = ", ".join(map(repr, store.read(_names))) or "none"
     return StudyError(f"{store!r} has no study {name!r}; it has: {listed}{why}")
 
 

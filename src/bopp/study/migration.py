@@ -20,14 +20,15 @@ from bopp.study.schema import studies
 from bopp.study.store import Store
 
 
-def migrate(store: Store, study: Definition, problem: Problem, values: Mapping[str, Any]) -> None:
+def migrate(store: Store, study: Definition, problem: Problem, values: Any) -> None:
     """Give a study the space of a problem; `values` are those that new parameters had so far.
 
     Trials and queued params that do not fit the new space are dropped. Nobody may be working on the study.
     """
+    if not isinstance(values, Mapping):
+        raise StudyError(f"migrate: wanted True, or a dict of new parameters to values, got {values!r}")
     if unknown := [name for name in values if name not in problem.space.parameters]:
         raise StudyError(f"migrate: {unknown[0]!r} is not in the new space")
-
     values = {name: problem.space.check_one(name, value) for name, value in values.items()}
     text = json.dumps(write_space(problem.space), allow_nan=False)
 

@@ -26,7 +26,7 @@ from bopp.study import schema
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition
-from bopp.study.ledger import Claim, Ledger, new_ticket, number_of, storable, storable_answer
+from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.observing import add_all, from_elsewhere
 from bopp.study.runner import run_study
 from bopp.study.store import Store
@@ -64,11 +64,6 @@ class Study:
     def url(self) -> str:
         """Where the study lives, without a password."""
         return repr(self._store)
-
-    @property
-    def location(self) -> str:
-        """Where the study lives, with what it takes to get in: not to be shown."""
-        return self._store.url.render_as_string(hide_password=False)
 
     @property
     def problem(self) -> Problem:
@@ -346,6 +341,8 @@ class Study:
         notes = (known.notes or "").splitlines()
         if not text or text.splitlines() == notes[-len(text.splitlines()) :]:
             return known  # noted before: a repeated call after a lost connection must not note it twice
-        noted = replace(known, notes=storable("\n".join([*notes, text])))
+        noted = replace(known, notes="\n".join([*notes, text]))
+        if notes and len(noted.notes or "") > LONGEST_TEXT:
+            raise TellError(f"the notes of trial {known.number} take at most {LONGEST_TEXT} characters")
         self._ledger.change(connection, noted, revision)
         return noted

@@ -24,19 +24,12 @@ def page(result: Result, title: str | None = None) -> str:
     latest = trials[-SHOWN:]
     parts = [
         "" if title is None else f"<div><b>{_text(title)}</b></div>",
-        f"<div>{_text(_aims(problem))}: {_found(result)}</div>",
+        f"<div>{_text(problem.aims)}: {_found(result)}</div>",
         f"<div>{_text(_counts(trials))}</div>",
         _table("best trials", problem, best) if best else "",
         _table("latest trials", problem, latest) if latest else "",
     ]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
-
-
-def _aims(problem: Problem) -> str:
-    return ", ".join(
-        direction if name == "value" else f"{direction} {name}"
-        for name, direction in problem.objectives.items()
-    )
 
 
 def _found(result: Result) -> str:
@@ -85,7 +78,7 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
 
 def _remark(problem: Problem, trial: Trial) -> str:
     """Why it has no value or does not count, that it breaks a constraint, or what was noted."""
-    remarks = [trial.error or "", trial.notes or ""]
+    remarks = [trial.reason or "", trial.notes or ""]
     if trial.state == "dropped" and trial.superseded:
         remarks.insert(0, trial.superseded[-1].reason)
     if trial.state == "done" and problem.constraints:
