@@ -6,6 +6,7 @@
 # make docs          the pages and the reference of every public name, as a site in site/
 # make dist          the packages of a release
 # make bench-mixed, make bench-batch  what a suggestion costs in mixed spaces, and in a batch
+# make bench-conditions  what it is worth to say which parameters apply when
 # make bench-pending which value a pending point should have
 # make bench-importance  how well importances are estimated, beside Optuna's
 # make bench-store   what a store costs
@@ -30,7 +31,7 @@ ENGINE = acquisition adoption belief conditions data fit fixtures fixtures_named
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -98,6 +99,9 @@ bench-pending: .venv/test
 
 bench-importance: .venv-bench/ready
 	$(BENCH)/python benchmarks/importance.py --out docs/importance.md
+
+bench-conditions: .venv/test
+	$(RUN)/python benchmarks/conditions.py --out docs/conditions.md
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))

@@ -835,7 +835,7 @@ class OfAllTrials(BoppSampler):
 
 
 def test_nested_branches_are_searched_better_than_with_random_draws() -> None:
-    """Over 20 seeds the best value was smaller by 0.31 powers of ten on average, and for every seed."""
+    """By a factor of 1.4 on average; 20 seeds once gave a factor of 2."""
     gains = []
     for seed in range(4):
         best = []
