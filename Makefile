@@ -1,4 +1,5 @@
 # make run    optimise a real example      make test         every check and test, as CI does
+# make test-faults, make test-soak  what bopp survives, one by one and all at once
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
@@ -31,7 +32,7 @@ ENGINE = acquisition adoption belief conditions data fit fixtures fixtures_named
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -39,8 +40,15 @@ run: .venv/examples
 test: lint
 	$(RUN)/python -m pytest -n 2 --dist worksteal --ignore tests/bridges
 
-test-slow: .venv/test
-	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m slow
+test-slow: test-faults test-soak
+	$(RUN)/python -m pytest -n 2 --ignore tests/bridges -m 'slow and not fault'
+
+# every fault that bopp is to survive, at full size
+test-faults: .venv/test
+	$(RUN)/python -m pytest tests -n 2 --ignore tests/bridges -m fault --fault-table docs/faults.md
+
+test-soak: .venv/test
+	$(RUN)/python tests/soak.py --minutes 30 --seed 0 --store both
 
 # an old library may warn of a new one that it stands on: that is not ours to mend
 test-lowest: .venv-lowest/ready

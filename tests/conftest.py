@@ -6,15 +6,18 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from bopp import cli
+from bopp.run.interrupts import SIGNALS
 from commands import Bopp, Ended
 from postgres import Server, binaries, room
+
+pytest_plugins = ["faults"]
 
 if room() != "/tmp":
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room())  # tmp_path in memory: no file waits for a disk
@@ -28,6 +31,21 @@ def one_thread_for_each_process_of_tests() -> Iterator[None]:
     """The engine sees to it where it suggests; tests call its parts too, in two processes at once."""
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def signals_are_handled_as_before() -> Iterator[None]:
+    """A program inherits which signals are ignored: a test that ignored one would spoil those after it."""
+    usual = _handlers()
+    yield
+    left = _handlers()
+    for number, handler in usual.items():
+        signal.signal(number, handler)
+    assert left == usual
+
+
+def _handlers() -> dict[int, Any]:
+    return {number: signal.getsignal(number) for number in SIGNALS}
 
 
 def no_server() -> NoReturn:
@@ -71,9 +89,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bopp]:
+def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bopp:
     """The command line, in this process."""
-    at_end = signal.getsignal(signal.SIGTERM)
+    usual = _handlers()
 
     def bopp(*words: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["bopp", *map(str, words)])
@@ -82,7 +100,9 @@ def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
             cli.main()
         except SystemExit as end:
             code = end.code or 0
+        finally:
+            for number, handler in usual.items():
+                signal.signal(number, handler)
         return Ended(code, *capsys.readouterr())
 
-    yield bopp
-    signal.signal(signal.SIGTERM, at_end)
+    return bopp

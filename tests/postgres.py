@@ -35,14 +35,15 @@ def binaries() -> Path | None:
         told = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True).stdout.strip()
         folders.add(Path(told).resolve())
     whole = [folder for folder in folders if (folder / "postgres").exists() and (folder / "initdb").exists()]
-    return max(whole, key=_version, default=None)
+    return max(whole, key=version, default=None)
 
 
 class Server:
     """A PostgreSQL on a free port of 127.0.0.1 that trusts everyone; it runs from here until `close()`."""
 
-    def __init__(self, programs: Path) -> None:
+    def __init__(self, programs: Path, connections: int = 100) -> None:
         self._programs = programs
+        self._connections = connections
         self._port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._account = _account()
@@ -89,7 +90,7 @@ class Server:
             *("-c", f"port={self._port}"),
             *("-c", "listen_addresses=127.0.0.1"),
             *("-c", f"unix_socket_directories={self.folder}"),
-            *("-c", "max_connections=100"),
+            *("-c", f"max_connections={self._connections}"),
             *("-c", "shared_buffers=16MB"),
             *("-c", "min_wal_size=32MB"),
             *("-c", "max_wal_size=128MB"),
@@ -167,7 +168,7 @@ class Server:
         return (self.folder / "log").read_text(errors="replace")[-4000:]
 
 
-def _version(folder: Path) -> tuple[int, ...]:
+def version(folder: Path) -> tuple[int, ...]:
     """The version that `postgres` tells, (15, 18) say; of one that does not run, ()."""
     try:
         told = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True).stdout

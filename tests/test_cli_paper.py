@@ -224,7 +224,7 @@ def test_data_with_a_wrong_checksum_are_one_line(
 
 def test_the_whole_experiment_is_the_papers(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
     ended = bopp("paper", "run", "--out", tmp_path)
-    assert ended == (0, "", f"2800 runs are in {tmp_path}. Next: bopp paper table --out {tmp_path}\n")
+    assert ended == (0, "", f"2800 runs are in {tmp_path}. Next: bopp paper table --out={tmp_path}\n")
     (request,) = requests
     assert request.keys == experiment.plan([*SYNTHETIC, *REAL])
     assert request.setting == Setting() == Folder(tmp_path).setting
@@ -424,7 +424,7 @@ def test_the_program_runs_an_experiment_to_its_table(tmp_path: Path, bopp: Bopp)
     words = "--problems dropwave --acquisitions ucb --variants bo,pp0 --repeats 1 --iterations 1"
     ended = program("paper", "run", "--out", tmp_path, *words.split())
     assert (ended.returncode, ended.stdout) == (0, "")
-    assert ended.stderr == f"2 runs are in {tmp_path}. Next: bopp paper table --out {tmp_path}\n"
+    assert ended.stderr == f"2 runs are in {tmp_path}. Next: bopp paper table --out={tmp_path}\n"
     assert "| Dropwave, S_T" in bopp("paper", "table", "--out", tmp_path).out
 
 

@@ -22,7 +22,7 @@ import bopp as library
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
 from bopp.cli import show
 from bopp.errors import ConfigError
-from bopp.legible import one_line
+from bopp.legible import from_cell, one_line
 from bopp.study.exchange import exported
 from commands import Bopp, Ended
 
@@ -177,8 +177,10 @@ def test_a_study_by_hand_from_every_source(
 ) -> None:
     tail, option = tails
     ended = bopp("ask", *tail)
-    where = f" {' '.join(option[:2])}" if tail and tail != ["study.toml"] else ""
-    assert (ended.code, ended.err) == (0, f"Then: bopp tell 0 VALUE{where}, or --failed REASON\n")
+    where = f" --in={option[1]}" if tail and tail != ["study.toml"] else ""
+    where += f" '--name={option[3]}'" if option[2:] else ""
+    said = f"Then: bopp tell 0 VALUE{where}\n  or: bopp tell 0{where} --failed=REASON\n"
+    assert (ended.code, ended.err) == (0, said)
     assert re.fullmatch(r"trial 0\n  x +0\.\d+\n  y +-?\d\n", ended.out)
     assert bopp("tell", 0, "-0.5", *option, "--note", "cold") == (0, "", "trial 0 done: -0.5\n")
     asked = json.loads(bopp("ask", *tail, "--count", 2, "--json").out)
@@ -471,7 +473,7 @@ def test_a_wrong_request_is_one_line_and_changes_nothing(
     assert_plain(ended.err)
     assert len(ended.err) < 700
     after = files(told)
-    assert after == before | {name: b"" for name in after if name.endswith(".db-turn")}
+    assert after == before | {name: after[name] for name in after if name.endswith(".db-turn")}
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -650,6 +652,7 @@ def test_records_show_the_options_themselves(bopp: Bopp, here: Path) -> None:
     assert json.loads(bopp("best", "--json").out)["params"] == {"c": [1, 2]}
 
 
+@pytest.mark.fault(16, 27)
 def test_hostile_texts_are_shown_and_do_nothing(bopp: Bopp, here: Path) -> None:
     name = "[red]evil[/red] \u202e☃ <b>"
     space = '[space]\n"\\u001b[2J[red]" = { type = "choice", options = ["\\u001b[31m", "[/b]\\nx"] }\n'
@@ -669,9 +672,10 @@ def test_hostile_texts_are_shown_and_do_nothing(bopp: Bopp, here: Path) -> None:
     assert json.loads(bopp("best", "--json").out)["notes"] == HOSTILE
     with library.open_study(url_of(here), name) as study:
         rows = list(csv.DictReader(bopp("trials", "--csv").out.splitlines(keepends=True)))
-        assert [row["notes"] for row in rows] == [trial.notes or "" for trial in study.trials]
+        assert [from_cell(row["notes"]) for row in rows] == [trial.notes or "" for trial in study.trials]
 
 
+@pytest.mark.fault(16)
 @pytest.mark.parametrize("name", ["-", "../..", "a'; DROP TABLE bopp_trials; --", "x" * 1000, "☃" * 300, " "])
 def test_any_name_is_a_name(bopp: Bopp, here: Path, name: str) -> None:
     library.open_study(url_of(here), name, {"x": Float(0, 1)}, recipe=Recipe.random())
@@ -844,6 +848,7 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(
     assert sequence(here) == uninterrupted
 
 
+@pytest.mark.fault(5)
 @pytest.mark.parametrize(
     ("way", "number"),
     [
@@ -952,7 +957,8 @@ def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Pa
     }
     space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*scripts])} }}\n'
     settings: dict[str, Any] = {"recipe": "random", "budget": len(scripts), "timeout": 0.5}
-    written(here, "command = '/bin/sh -c {how}'", space, **settings)
+    script = 'eval "$1"'
+    written(here, f"command = '''/bin/sh -c '{script}' _ {{how}}'''", space, **settings)
     study = queue(here, *scripts)
     ended = bopp("run")
     assert ended.code == 0
@@ -1038,6 +1044,7 @@ def test_a_worker_beside_a_run(here: Path, shared: str) -> None:
     assert ends[0].out == ends[1].out  # both tell the same best params
 
 
+@pytest.mark.fault(6)
 def test_the_trial_of_a_killed_worker_is_finished_by_another(bopp: Bopp, here: Path, shared: str) -> None:
     written(here, store=shared, recipe="random")
     (here / "hold").touch()
@@ -1071,7 +1078,7 @@ def test_a_worker_that_is_stopped_says_how_to_go_on(here: Path) -> None:
         assert ended.code == 130
         assert ended.err.endswith(
             f"Stopped. 6 trials are kept in {url_of(here)}. "
-            f"To go on: bopp worker {url_of(here)} 'a study', with the same options\n"
+            f"To go on: bopp worker {url_of(here)} 'a study' --file=study.toml\n"
         )
         wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
 
@@ -1088,7 +1095,7 @@ def test_a_store_does_not_tell_a_worker_what_to_run(bopp: Bopp, told: Path) -> N
         "__import__('os')",
     ):
         with sqlite3.connect(told / "study.db") as connection:
-            connection.execute("UPDATE bopp_studies SET recipe = ?", (recipe,))
+            connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", (recipe,))
         connection.close()
         ended = bopp("worker", url_of(told), "a study", "--command", "echo 1 {params}")
         assert_refused(ended, 2)

@@ -1,11 +1,13 @@
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bopp.files import write_whole
+from bopp.study.turns import by_file
 
 
 def refuse(*_: object) -> None:
@@ -75,3 +77,117 @@ def test_a_pipe_or_a_device_stays_what_it_is(tmp_path: Path) -> None:
 def test_a_path_without_a_name_is_an_os_error() -> None:
     with pytest.raises(OSError, match=r"\[Errno"):
         write_whole(Path(), b"one")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.fault(45)
+@pytest.mark.parametrize("guess", [".file.{pid}.part", "file.part", ".file.part"])
+def test_nothing_is_written_through_a_planted_link(guess: str, tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_bytes(b"theirs")
+    planted = tmp_path / guess.format(pid=os.getpid())
+    planted.symlink_to(tmp_path / "theirs")
+    write_whole(tmp_path / "file", b"one")
+    assert (tmp_path / "theirs").read_bytes() == b"theirs"
+    assert planted.is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"one"
+    assert not (tmp_path / "file").is_symlink()
+
+
+@pytest.mark.fault(45)
+def test_a_temporary_file_that_somebody_foresaw_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secrets.token_hex", lambda size: "foreseen")
+    planted = tmp_path / ".foreseen.part"
+    for linked in (True, False):
+        if linked:
+            planted.symlink_to(tmp_path / "theirs")
+        else:
+            planted.touch()
+        with pytest.raises(FileExistsError):
+            write_whole(tmp_path / "file", b"one")
+        assert planted.is_symlink() or planted.read_bytes() == b""
+        assert not (tmp_path / "theirs").exists()
+        planted.unlink()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_the_file_behind_it_is_written(there: bool, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("chained")
+    (tmp_path / "chained").symlink_to("folder/file")
+    if there:
+        (tmp_path / "folder" / "file").write_bytes(b"before")
+        (tmp_path / "folder" / "file").chmod(0o640)
+    write_whole(tmp_path / "link", b"after")
+    assert os.readlink(tmp_path / "link") == "chained"
+    assert (tmp_path / "folder" / "file").read_bytes() == b"after"
+    assert sorted(os.listdir(tmp_path)) == ["chained", "folder", "link"]
+    assert os.listdir(tmp_path / "folder") == ["file"]
+    assert not there or mode(tmp_path / "folder" / "file") == 0o640
+
+
+def test_a_link_to_itself_is_an_os_error_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match=r"\[Errno"):
+        write_whole(tmp_path / "loop", b"one")
+    assert os.readlink(tmp_path / "loop") == "loop"
+    assert os.listdir(tmp_path) == ["loop"]
+
+
+@pytest.mark.parametrize("kept", [0o600, 0o640, 0o666, 0o755, 0o444])
+def test_a_file_keeps_its_permissions(kept: int, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"before")
+    (tmp_path / "file").chmod(kept)
+    write_whole(tmp_path / "file", b"after")
+    assert mode(tmp_path / "file") == kept
+    assert (tmp_path / "file").read_bytes() == b"after"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_keeps_its_owner_where_we_may_give_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"before")
+    os.chown(tmp_path / "file", 12345, 54321)
+    write_whole(tmp_path / "file", b"after")
+    told = (tmp_path / "file").stat()
+    assert (told.st_uid, told.st_gid) == (12345, 54321)
+
+
+def test_a_file_that_becomes_ours_does_not_run_with_our_rights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / "file").write_bytes(b"before")
+    (tmp_path / "file").chmod(0o4755)
+    monkeypatch.setattr(os, "fchown", refused)
+    write_whole(tmp_path / "file", b"after")
+    assert mode(tmp_path / "file") == 0o755
+
+
+def test_nobody_reads_the_new_content_before_the_permissions_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"before")
+    (tmp_path / "file").chmod(0o600)
+    seen: list[int] = []
+    real: Callable[[int], None] = os.fsync
+
+    def fsync(file: int) -> None:
+        seen.append(stat.S_IMODE(os.fstat(file).st_mode))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_whole(tmp_path / "file", b"after")
+    assert seen == [0o600]
+
+
+@pytest.mark.fault(45)
+def test_the_file_of_turns_is_not_made_behind_a_planted_link(tmp_path: Path) -> None:
+    (tmp_path / "a.db-turn").symlink_to(tmp_path / "theirs")
+    with by_file(tmp_path / "a.db-turn")(1, time.monotonic() + 1.0):
+        assert not (tmp_path / "theirs").exists()

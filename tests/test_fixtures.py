@@ -208,6 +208,7 @@ def test_no_file_has_been_changed() -> None:
 # stores
 
 
+@pytest.mark.fault(22)
 @pytest.mark.parametrize("which", STUDIES)
 def test_a_study_is_all_there(which: str, folder: Path) -> None:
     row = STUDIES[which]

@@ -133,3 +133,51 @@ def test_a_number_computed_to_be_on_a_step_is_on_it() -> None:
     assert [stepped.check(value) for value in np.arange(0, 1.01, 0.1)] == list(stepped.values())
     assert stepped.check(0.25) == 0.25  # between two steps: kept as it was observed
     assert stepped.check(0.3 + 1e-12) == 0.3 + 1e-12
+
+
+@pytest.mark.fault(37)
+@pytest.mark.parametrize(("low", "high"), [(1, 2**63), (1, 2**70), (5, 10**18), (1, 10**300)])
+def test_every_decade_of_a_logarithmic_range_is_equally_likely(low: int, high: int) -> None:
+    number = Int(low, high, log=True).checked()
+    U = np.random.default_rng(0).random((2000, number.width))
+    logs = [math.log(number.decode(u)) for u in U.tolist()]
+    counts, _ = np.histogram(logs, bins=16, range=(math.log(low), math.log(high)))
+    assert np.sum((counts - 125) ** 2 / 125) < 50  # chi-square with 15 degrees of freedom: p < 2e-5
+    assert {number.decode([u, *[0.9] * (number.width - 1)]) for u in (0.0, 1e-9)} == {low}
+
+
+@given(
+    bits=st.sampled_from([41, 53, 63, 70, 300, 996]),
+    power=st.floats(0, 1),
+    near=st.integers(-(2**20), 2**20),
+    low=st.sampled_from([1, 5, 10**6, 10**12]),
+)
+def test_every_integer_of_a_logarithmic_range_comes_back(
+    bits: int, power: float, near: int, low: int
+) -> None:
+    number = Int(low, low + 2**bits, log=True).checked()
+    for about in (2 ** int(power * bits), round(low * math.exp(power * 0.69)), low + 2**bits):
+        value = min(max(about + near, low), low + 2**bits)
+        for other in (value, max(value - 1, low)):
+            columns = number.encode(other)
+            assert len(columns) == number.width
+            assert all(0.0 <= u <= 1.0 for u in columns)
+            assert number.decode(columns) == other
+
+
+def test_neighbours_at_the_top_of_a_logarithmic_range_have_columns_of_their_own() -> None:
+    number = Int(1, 2**63, log=True).checked()
+    top = [number.encode(2**63 - place) for place in range(2000)]
+    assert len(set(map(tuple, top))) == 2000
+    swept = {number.decode([1.0, u]) for u in np.linspace(0, 0.5, 1001)}
+    assert max(swept) == 2**63
+    assert len(swept) > 500
+
+
+def test_a_narrow_range_of_large_integers_is_reached_in_all_its_parts() -> None:
+    low = 10**299
+    number = Int(low, low + 2**41, log=True).checked()
+    parts = [
+        (number.decode(u) - low) >> 39 for u in np.random.default_rng(0).random((400, number.width)).tolist()
+    ]
+    assert min(np.bincount(parts, minlength=4)[:4]) > 60

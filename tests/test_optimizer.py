@@ -175,6 +175,7 @@ def test_trials_carry_their_state_and_times() -> None:
     assert opt.trials == (told,)
 
 
+@pytest.mark.fault(10)
 def test_a_second_tell_of_the_same_value_changes_nothing() -> None:
     opt = Optimizer(PLANE)
     trial = opt.ask()
@@ -186,6 +187,7 @@ def test_a_second_tell_of_the_same_value_changes_nothing() -> None:
     assert opt.trials == (told, failed)
 
 
+@pytest.mark.fault(10)
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [

@@ -335,7 +335,7 @@ def assert_goes_on(out: Path, uninterrupted: list[Run]) -> None:
     again = subprocess.run(command(out), check=True, capture_output=True, text=True)
     assert again.stderr.splitlines() == [
         f"{len(kept)} of {RUNS} runs are there already.",
-        f"{RUNS} runs are in {out}. Next: bopp paper table --out {out}",
+        f"{RUNS} runs are in {out}. Next: bopp paper table --out={out}",
     ]
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert [without_time(run) for run in Folder(out).runs()] == [without_time(run) for run in uninterrupted]

@@ -347,7 +347,9 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path):
         folder = Folder(path)
         for read in (folder.runs, folder.pack, lambda folder=folder: folder.setting):
-            with pytest.raises(PaperError, match=r"holds no experiment; `bopp paper run --out .*` makes one"):
+            with pytest.raises(
+                PaperError, match=r"holds no experiment; to make one: bopp paper run --out=.*"
+            ):
                 read()
         assert folder.done() == set()
     assert list(tmp_path.iterdir()) == []

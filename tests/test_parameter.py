@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bopp import Choice, Float, Int, Parameter, Space
 from bopp.errors import BoppError, SpaceError
+from faults import Figure
 from toys import near, spelled_out
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
@@ -50,6 +51,7 @@ def ordered_pair(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[f
     return pairs.filter(lambda pair: pair[1] / 2 - pair[0] / 2 > 1e4 * math.ulp(max(map(abs, pair))))
 
 
+@pytest.mark.fault(18)
 @seeded
 @given(ordered_pair(finite), st.data())
 @example((-1.7e308, 1.7e308), None)
@@ -65,6 +67,7 @@ def test_float_round_trip_is_true_to_a_few_ulp_of_the_range(
     assert abs(back - value) <= 4 * math.ulp(max(abs(low), abs(high)))
 
 
+@pytest.mark.fault(18)
 @seeded
 @given(ordered_pair(positive), st.data())
 @example((1e-320, 1e-310), None)
@@ -80,6 +83,7 @@ def test_log_float_round_trip_is_true_to_a_few_ulp_of_the_logarithms(
     assert abs(back - value) <= factor * value + 2 * math.ulp(0.0)
 
 
+@pytest.mark.fault(18)
 @seeded
 @given(ordered_pair(finite), st.booleans(), unit)
 def test_float_ends_are_exact_and_everything_between_is_inside(
@@ -95,6 +99,7 @@ def test_float_ends_are_exact_and_everything_between_is_inside(
     assert 0.0 <= parameter.encode(parameter.decode([u]))[0] <= 1.0
 
 
+@pytest.mark.fault(18)
 @pytest.mark.parametrize(
     ("low", "log"), [(0.0, False), (1.0, True), (1e10, True), (1.7e308, False), (1.7e308, True)]
 )
@@ -109,6 +114,7 @@ def test_two_neighbouring_floats_make_a_range_or_are_refused_in_words(low: float
     assert repr(low) in refusal if refusal else back == [low, high]
 
 
+@pytest.mark.fault(18)
 @pytest.mark.parametrize(
     "parameter",
     [Float(-1.7e308, 1.7e308), Float(-1, 3), Float(1e-320, 1e-310, log=True), Float(1e-150, 1e150, log=True)],
@@ -158,6 +164,7 @@ def test_int_ends_are_at_the_ends(parameter: Int) -> None:
         assert parameter.decode([end] + [0.5] * (parameter.width - 1)) == value
 
 
+@pytest.mark.fault(17)
 @pytest.mark.parametrize("centre", [2**53, 2**63, 2**70, 10**40])
 @pytest.mark.parametrize("log", [False, True])
 def test_every_integer_of_a_narrow_range_far_out_is_reached(centre: int, log: bool) -> None:
@@ -168,13 +175,17 @@ def test_every_integer_of_a_narrow_range_far_out_is_reached(centre: int, log: bo
         assert [parameter.decode([step / 10]) for step in range(11)] == values
 
 
+@pytest.mark.fault(17)
 @pytest.mark.parametrize("centre", [2**53, 2**63, 2**70 - 6])
 @pytest.mark.parametrize(
     "parameter", [Int(0, 2**70), Int(-(10**40), 10**40), Int(1, 2**71, log=True)], ids=repr
 )
-def test_every_integer_around_a_power_of_two_is_reached_in_a_huge_range(parameter: Int, centre: int) -> None:
+def test_every_integer_around_a_power_of_two_is_reached_in_a_huge_range(
+    parameter: Int, centre: int, figure: Figure
+) -> None:
     values = list(range(centre - 5, centre + 6))
     assert [parameter.decode(parameter.encode(value)) for value in values] == values
+    figure(f"{len(values)} of {len(values)} integers around each power reached")
 
 
 def test_whole_ints_split_the_cube_evenly() -> None:
@@ -350,6 +361,7 @@ def test_what_has_no_grid_is_not_snapped(parameter: Parameter) -> None:
     np.testing.assert_array_equal(parameter.snap(U), U)
 
 
+@pytest.mark.fault(18)
 @pytest.mark.parametrize(
     ("declare", "words"),
     [

@@ -414,6 +414,7 @@ def test_a_part_of_yours_is_not_taken_for_one_of_the_engine() -> None:
     assert write_recipe(replace(RANDOM, acquisition=ei))["acquisition"] != {"part": "acquisition.ei"}
 
 
+@pytest.mark.fault(27)
 @pytest.mark.parametrize("parts", REFUSED)
 def test_hostile_recipes_are_refused(parts: dict[str, Any]) -> None:
     if parts == {}:
@@ -429,6 +430,7 @@ def test_recipes_that_are_wrong_within_are_refused(now: str, parts: Any) -> None
         read_recipe(parts)
 
 
+@pytest.mark.fault(27)
 def test_no_function_is_called_by_a_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 

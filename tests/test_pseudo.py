@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,14 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bopp import Float, Optimizer, Recipe
+from bopp import Float, Optimizer, Recipe, Trial, pseudo
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.fit import MAP, NOISES
 from bopp.gp import GP
 from bopp.kernels import Kernel, SquaredExponential
 from bopp.known import Known
-from bopp.pseudo import Failed, Neighbours, Pending, Policy, Sum, generate, none
+from bopp.pseudo import MOST_SHOWN, Failed, Neighbours, Pending, Policy, Sum, generate, none
+from bopp.trial import State
+from faults import Figure
 from toys import KERNELS, data_of, gp_of, known, smooth
 
 Shape = Literal["box", "corner"]
@@ -402,3 +405,36 @@ def test_a_policy_can_speak_in_the_units_of_the_user() -> None:
     optimizer.ask()
     assert heard[-1].X[0, 0] == pytest.approx(2 / 3)
     assert heard[-1].y[0] > 0.0  # better than all that was seen
+
+
+def test_of_very_many_points_the_model_sees_the_latest_and_others_evenly_spaced() -> None:
+    X = np.linspace(0.0, 1.0, 10_000)[:, None]
+    shown = pseudo._shown(X)
+    assert len(shown) == MOST_SHOWN
+    assert np.array_equal(shown[-500:], X[-500:])
+    assert np.array_equal(shown[:500], X[:9500:19])
+    assert np.array_equal(pseudo._shown(X[:MOST_SHOWN]), X[:MOST_SHOWN])
+
+
+@pytest.mark.fault(40)
+@pytest.mark.parametrize("state", ["asked", "failed"])
+def test_ten_thousand_points_without_a_value_cost_hardly_more_than_a_thousand(
+    state: State, figure: Figure
+) -> None:
+    """Without a limit, each of them costs as much as an observation: a thousand times more."""
+    times = []
+    for count in (1000, 10_000, 1000, 10_000):
+        points = np.random.default_rng(0).random((count + 30, 2)).tolist()
+        trials = [
+            Trial(i, {"a": a, "b": b}, "done", {"value": a * b})
+            if i < 30
+            else Trial(i, {"a": a, "b": b}, state)
+            for i, (a, b) in enumerate(points)
+        ]
+        optimizer = Optimizer({"a": Float(0, 1), "b": Float(0, 1)}, trials=trials)
+        began = time.process_time()
+        trial = optimizer.ask()
+        times.append(time.process_time() - began)
+        assert trial.params not in [other.params for other in trials]
+    figure(f"a suggestion beside 10,000 {state}: {min(times[1::2]):.2f} s")
+    assert min(times[1::2]) < 3 * max(times[::2]) + 0.5

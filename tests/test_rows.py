@@ -1,6 +1,7 @@
 import csv
 import io
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from bopp import AtMost, Choice, Fixed, Float, Int, Optimizer, Problem, Trial
 from bopp.errors import TellError
-from bopp.option import typed
+from bopp.legible import cell, from_cell
 from bopp.problem import Direction
-from bopp.rows import Table, columns, observed, read_csv
+from bopp.rows import Table, columns, observed, read_csv, write_csv
 
 OVEN = Problem({"degrees": Float(0, 100), "kind": Choice(["rye", "wheat"])})
 WHISK = Problem(
@@ -30,10 +31,8 @@ WHISK = Problem(
 
 def as_csv(problem: Problem, trials: tuple[Trial, ...], delimiter: str = ",") -> str:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter)
-    table = columns(problem, trials, typed)
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
+    rows = csv.reader(io.StringIO("".join(write_csv(problem, trials)), newline=""))
+    csv.writer(text, delimiter=delimiter).writerows(rows)
     return text.getvalue()
 
 
@@ -261,3 +260,90 @@ def test_a_blank_is_a_blank(cell: Any) -> None:
     row = {"degrees": 1, "kind": "rye", "value": cell, "more": cell, "notes": cell}
     (trial,) = observed(OVEN, list(row), [("here", row)])
     assert (trial.state, trial.measurements, trial.notes) == ("failed", {}, None)
+
+
+HOSTILE = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "=cmd|' /C calc'!A0",
+    " =1+1",
+    "\t=1+1",
+    "\r=1+1",
+    "\n=1+1",
+    '"=1+1',
+    "\uff1d1+1",
+    "a;=1+1",
+    "a;b;-2+3",
+    "a\n=1+1",
+    "\x1b[2J\x1b]0;x\x07",
+    "\x9b31m\x00\x7f\u202e\u2028\u200b",
+    "'=1+1",
+    "''=1+1",
+    "'tis",
+    "'",
+    "''",
+    "'\\x1b",
+    "''\\\\x1b",
+    "C:\\new\\x41",
+    "\\x1b",
+    "-inf",
+    "--debug",
+    "a\nb",
+    "ends in \r",
+]
+
+
+def inert(written: str) -> bool:
+    """Whether neither a terminal nor a spreadsheet, with any separator, would act on a cell."""
+    if not all(letter.isprintable() or letter == "\n" for letter in written):
+        return False
+    parts = re.split("[;|\t\r\n]", written)
+    return not any(part.strip(' "')[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20") for part in parts)
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_cell_does_nothing_and_comes_back(text: str) -> None:
+    assert inert(cell(text))
+    assert from_cell(cell(text)) == text
+
+
+ALPHABET = st.sampled_from("=+-@;|'\"\\ ,abnrtxuU0147\x1b\t\r\n\u202e\ud800\uff1d\U000e0001")
+
+
+@pytest.mark.fault(44)
+@given(st.text() | st.text(ALPHABET))
+def test_any_cell_does_nothing_and_comes_back(text: str) -> None:
+    written = cell(text)
+    assert inert(written) or re.fullmatch(r"[-+][\d.eE+-]+", written)
+    assert from_cell(written) == text
+    assert from_cell(text) == text or text.startswith("'")
+
+
+@pytest.mark.parametrize("text", ["'tis", "'quoted'", "rye", "-1", "+1e-5", "a;b", "two\nlines", "C:\\x41"])
+def test_an_ordinary_cell_stays_as_it_is(text: str) -> None:
+    assert cell(text) == from_cell(text) == text
+
+
+@given(st.lists(st.text(ALPHABET, min_size=1), min_size=2, max_size=4, unique=True), st.text(ALPHABET))
+def test_hostile_names_options_and_texts_come_back(texts: list[str], text: str) -> None:
+    name = f"={texts[0]}"
+    problem = Problem({name: Choice(texts)})
+    optimizer = Optimizer(problem)
+    optimizer.observe({name: texts[0]}, {"value": 1.0, f"@{texts[1]}": f"={text}"})
+    optimizer.fail(optimizer.ask(), f"-{text}!")
+    lines = "".join(write_csv(problem, optimizer.trials))
+    table = csv.reader(io.StringIO(lines, newline=""))
+    assert all(inert(one) or re.fullmatch(r"[-+][\d.eE+-]+", one) for row in table for one in row)
+    back = read_csv(problem, lines)[0]
+    for was, now in zip(as_observed(*optimizer.trials), back, strict=True):
+        assert (now.params, now.values, now.error) == (was.params, was.values, was.error)
+        names = {one.strip(): value for one, value in was.measurements.items()}
+        assert now.measurements == names
+
+
+def test_a_table_that_bopp_did_not_write_keeps_its_apostrophes() -> None:
+    (trial,) = read("degrees,kind,value,day\n1,rye,2,'tis monday\n")
+    assert trial.measurements == {"day": "'tis monday"}

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Trial
+from bopp import Float, Int, Optimizer, Trial, minimize
 from bopp.run.evaluation import Failure, InThisProcess, evaluate
+from bopp.run.objective import called
 
 
 def square(params: dict[str, Any]) -> float:
@@ -41,6 +42,10 @@ def moody(params: dict[str, Any]) -> Any:
             raise Mute
         case "cancel":
             raise asyncio.CancelledError
+        case "close":
+            raise GeneratorExit
+        case "base":
+            raise BaseException("from below")
     return 1.0
 
 
@@ -128,13 +133,40 @@ def test_ctrl_c_in_the_objective_is_not_swallowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mood", "word"), [("mute", "Mute"), ("cancel", "CancelledError"), ("exit", "SystemExit")]
+    ("mood", "word"),
+    [
+        ("mute", "Mute"),
+        ("cancel", "CancelledError"),
+        ("exit", "SystemExit"),
+        ("close", "GeneratorExit"),
+        ("base", "BaseException: from below"),
+    ],
 )
 def test_odd_exceptions_are_failures_too(mood: str, word: str) -> None:
     value, failure = evaluate(moody, {"x": mood})
     assert value is None
     assert failure is not None
     assert word in failure.error
+
+
+async def gives_up(params: dict[str, Any]) -> float:
+    raise GeneratorExit
+
+
+@pytest.mark.parametrize("mood", ["close", "cancel", "exit", "base"])
+def test_a_run_goes_on_after_odd_exceptions(mood: str) -> None:
+    def sometimes(params: dict[str, Any]) -> float:
+        return moody({"x": mood}) if params["n"] % 2 else float(params["n"])
+
+    result = minimize(sometimes, {"n": Int(0, 5)}, budget=6, progress=False)
+    assert [trial.state for trial in result.trials].count("failed") == 3
+
+
+def test_a_coroutine_may_give_up_too() -> None:
+    optimizer = Optimizer({"x": Float(0, 1)})
+    _, failure = evaluate(called(gives_up, optimizer.problem.space), {"x": 0.5})
+    assert failure is not None
+    assert "GeneratorExit" in failure.error
 
 
 class Odd:

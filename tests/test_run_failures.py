@@ -160,7 +160,7 @@ def test_a_program_that_does_not_exist_ends_the_run_at_once(shell: bool) -> None
 
 
 def test_a_program_that_fails_alike_ends_the_run_too() -> None:
-    command = Command(f"{sys.executable} -c 'raise ValueError({{learning_rate}})'")
+    command = Command(f"{sys.executable} -c 'import sys; raise ValueError(sys.argv)' {{learning_rate}}")
     with pytest.raises(ObjectiveError, match="exit code 1"):
         minimize(command)
 

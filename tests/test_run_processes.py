@@ -121,7 +121,7 @@ def test_a_killed_process_ends_its_trial_though_a_child_of_its_lives_on() -> Non
 
 
 def test_an_objective_that_cannot_be_sent_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bopp.run.processes.multiprocessing", multiprocessing.get_context("spawn"))
+    monkeypatch.setattr("bopp.run.supervisor.processes", multiprocessing.get_context("spawn"))
     with (
         Processes(lambda params: 1.0, None) as evaluation,
         pytest.raises(RecipeError, match="cannot be sent to a process"),

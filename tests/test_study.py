@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -30,8 +29,7 @@ import bopp
 from bopp import Choice, Float, Int, Optimizer, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StoreError, StudyError, TellError
 from bopp.parameter import Parameter
-from bopp.study import identity
-from bopp.study.leases import Heartbeat
+from bopp.study import identity, keeping
 from bopp.study.store import Store
 from forks import in_child
 
@@ -67,17 +65,14 @@ def _kept(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> str:
 
 @pytest.fixture(autouse=True)
 def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End every connection and heartbeat, also of studies that a test dropped or could not open."""
+    """End every connection and renewal, also of studies that a test dropped or could not open."""
     stores: list[Store] = []
-    hearts: list[Heartbeat] = []
     monkeypatch.setattr(Store, "__init__", _noted(Store.__init__, stores.append))
-    monkeypatch.setattr(Heartbeat, "__init__", _noted(Heartbeat.__init__, hearts.append))
     yield
-    for heart in hearts:
-        heart.stop()
+    for ticket in list(keeping._held):
+        keeping.leave(ticket)
     for store in stores:
         store.close()
-    assert ended(lambda: heartbeats() == 0)
 
 
 def _noted(begin: Callable[..., None], known: Callable[[Any], None]) -> Callable[..., None]:
@@ -268,6 +263,7 @@ def test_several_studies_in_one_store_do_not_meet(kept: str) -> None:
 # a value is taken once
 
 
+@pytest.mark.fault(10)
 def test_the_same_value_again_changes_nothing(url: str) -> None:
     study = opened(url)
     trial = study.ask()
@@ -279,6 +275,7 @@ def test_the_same_value_again_changes_nothing(url: str) -> None:
     assert study.trials == (told,)
 
 
+@pytest.mark.fault(10)
 def test_another_value_is_refused(url: str) -> None:
     study = opened(url)
     told = study.tell(study.ask(), 2.5)
@@ -301,6 +298,7 @@ def test_a_failure_stays_one(url: str) -> None:
     assert failed.error == "first"
 
 
+@pytest.mark.fault(13, 14, 15)
 def test_what_is_not_finite_is_a_failure(url: str) -> None:
     study = opened(url)
     values = [None, math.nan, math.inf, -math.inf, 10**400, -(10**400), np.float64("nan"), np.float32("inf")]
@@ -311,6 +309,7 @@ def test_what_is_not_finite_is_a_failure(url: str) -> None:
         assert study.trials[number] == told
 
 
+@pytest.mark.fault(15)
 def test_what_is_no_number_is_refused_and_the_trial_stays_open(url: str) -> None:
     study = opened(url)
     trial = study.ask()
@@ -469,8 +468,9 @@ def silent(url: str, lease: float) -> Trial:
     return trial
 
 
-def heartbeats() -> int:
-    return sum(thread.name == "bopp leases" for thread in threading.enumerate())
+def renewed() -> int:
+    """How many leases are renewed for this process."""
+    return len(keeping._held)
 
 
 def ended(check: Callable[[], bool], within: float = 5.0) -> bool:
@@ -504,6 +504,7 @@ def test_a_lease_is_renewed_while_its_owner_lives(kept: str) -> None:
     assert other.others_at_work
 
 
+@pytest.mark.fault(19)
 def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
     """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
     study, other = opened(kept, 6.0), opened(kept)
@@ -519,6 +520,7 @@ def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
     assert [study.tell(trial, 1.0).state for trial in trials] == ["done"] * 2
 
 
+@pytest.mark.fault(19)
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_clock_that_is_set_keeps_no_trial_for_ever(kept: str, hours: int) -> None:
     silent(kept, 0.6)
@@ -553,7 +555,7 @@ def test_a_trial_without_a_lease_is_never_taken(kept: str) -> None:
     by_hand, other = opened(kept, lease=None), opened(kept, lease=0.3)
     trial = by_hand.ask()
     by_hand.close()
-    assert heartbeats() == 0
+    assert renewed() == 0
     for _ in range(4):
         assert other.tell(other.ask(), 0.0).number > 0
         time.sleep(0.1)
@@ -620,6 +622,7 @@ def test_a_process_whose_title_is_not_unicode_has_a_name() -> None:
     assert subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
 
 
+@pytest.mark.fault(19)
 def test_times_are_utc_whatever_the_time_zone(kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
     times = []
     try:
@@ -645,7 +648,7 @@ def test_closing_gives_back_what_was_not_told(kept: str) -> None:
     study = opened(kept)
     told, _ = study.tell(study.ask(), 1.0), study.ask()
     study.close()
-    assert ended(lambda: heartbeats() == 0)
+    assert renewed() == 0
     assert opened(kept).ask().number == 1
     assert opened(kept).trials[0] == told
     study.close()
@@ -669,42 +672,15 @@ def test_a_closed_study_can_be_used_again(kept: str) -> None:
         assert other.ask().number == number
 
 
-def test_a_study_that_is_closed_and_used_again_has_a_heart_that_goes_on(tmp_path: Path) -> None:
-    study = opened(f"sqlite:///{tmp_path}/a.db", 0.6)
-    beating, go_on = threading.Event(), threading.Event()
-    tickets = study._tickets
-    renew = tickets.renew
-
-    def slow() -> None:
-        beating.set()
-        go_on.wait(5)
-        renew()
-
-    tickets.renew = slow  # type: ignore[method-assign]
-    study.ask()
-    assert beating.wait(5)
-    study.close()  # while the heart beats
-    study.ask()
-    go_on.set()
-    assert ended(lambda: heartbeats() == 1)
-
-
-def test_a_study_that_is_dropped_leaves_no_thread(tmp_path: Path) -> None:
+def test_a_study_that_is_dropped_leaves_its_trial(tmp_path: Path) -> None:
     study = opened(f"sqlite:///{tmp_path}/a.db", 0.3)
     study.ask()
-    assert heartbeats() == 1
+    assert renewed() == 1
     gone = weakref.ref(study)
     del study
     gc.collect()
     assert gone() is None
-    assert ended(lambda: heartbeats() == 0)
-
-
-def test_one_heart_for_all_trials(tmp_path: Path) -> None:
-    study = opened(f"sqlite:///{tmp_path}/a.db", 5.0)
-    study.ask(5)
-    assert heartbeats() == 1
-    study.close()
+    assert renewed() == 0
 
 
 @pytest.mark.parametrize("lease", [0, -1.0, math.inf, math.nan, "60", (1,)])

@@ -27,6 +27,7 @@ from bopp.parameter import Parameter
 from bopp.search import Direct
 from bopp.study.exchange import exported
 from bopp.study.store import Store
+from faults import Figure
 from postgres import Server
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
@@ -86,7 +87,8 @@ def opened(url: str, name: str = "a", **definition: Any) -> Study:
 # names
 
 
-def test_names_are_kept(url: str) -> None:
+@pytest.mark.fault(16)
+def test_names_are_kept(url: str, figure: Figure) -> None:
     for number, name in enumerate(NAMES):
         opened(url, name).observe({"x": 0, "n": 1, "c": "a"}, number)
     for number, name in enumerate(NAMES):
@@ -94,6 +96,7 @@ def test_names_are_kept(url: str) -> None:
         assert again.name == name
         assert repr(name) in repr(again)
         assert [trial.value for trial in again.trials] == [number]
+    figure(f"{len(NAMES)} of {len(NAMES)} odd names of studies kept")
 
 
 def test_names_that_differ_a_little_are_different_studies(url: str) -> None:
@@ -105,6 +108,7 @@ def test_names_that_differ_a_little_are_different_studies(url: str) -> None:
     ]
 
 
+@pytest.mark.fault(16)
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -126,6 +130,7 @@ def test_names_that_are_refused_create_nothing(tmp_path: Path, name: Any, why: s
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.fault(16)
 def test_a_long_name_that_cannot_be_compressed(url: str) -> None:
     """Whatever is accepted in SQLite is accepted by PostgreSQL, whose index entries have a largest size."""
     name = "".join(random.Random(1).choices([chr(0x1F300 + i) for i in range(700)], k=625))
@@ -133,6 +138,7 @@ def test_a_long_name_that_cannot_be_compressed(url: str) -> None:
     assert open_study(url, name).name == name
 
 
+@pytest.mark.fault(16)
 def test_odd_names_and_options_of_parameters_are_kept(url: str) -> None:
     for odd in ODD:
         space: dict[str, Parameter] = {odd: Float(0, 1), f"{odd}2": Choice([odd, (odd, (odd,)), f"{odd}!"])}
@@ -159,6 +165,7 @@ def test_options_that_cannot_be_kept_are_refused(tmp_path: Path, option: Any) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.fault(17)
 def test_integers_beyond_every_column(url: str) -> None:
     for bound in (2**53 + 1, 2**63, 2**63 - 1, 2**64, 2**70, 10**300):
         study = opened(url, f"{bound}", space={"n": Int(-bound, bound)})
@@ -306,6 +313,7 @@ def test_a_path_gets_a_hint(path: Any) -> None:
         opened(path)
 
 
+@pytest.mark.fault(16)
 @pytest.mark.parametrize(
     "name", ["a b.db", "a%20b.db", "a%b", "a?b", "a#b.db", "😀.db", "it's;.db", "&mode=ro", "a.db "]
 )
@@ -316,6 +324,7 @@ def test_odd_file_names(tmp_path: Path, name: str) -> None:
     assert open_study(url, "a").trials == ()
 
 
+@pytest.mark.fault(16)
 @pytest.mark.parametrize("name", ["a\0b.db", "\udcff.db"])
 def test_file_names_that_cannot_be(tmp_path: Path, name: str) -> None:
     with pytest.raises(BoppError):
@@ -437,7 +446,7 @@ HOSTILE = [
 
 def damaged(path: Path, column: str, value: Any) -> None:
     connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE bopp_studies SET {column} = ?", [value])
+    connection.execute(f"UPDATE bopp_studies SET {column} = ?, seal = NULL", [value])
     connection.commit()
     connection.close()
 

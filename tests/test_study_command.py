@@ -105,7 +105,8 @@ def test_any_text_keeps_its_place_among_the_words(text: str) -> None:
     command = Command("a {x} b{x}", shell=False)
     assert command._words({"x": text}) == ["a", text, f"b{text}"]
     sh, option, line, *parameters = Command("a {x} b{x}", shell=True)._words({"x": text})
-    assert (sh, option, line) == ("/bin/sh", "-c", 'a "${2}" b"${2}"')
+    kept = "_bopp_1=${1} _bopp_2=${2}; "
+    assert (sh, option, line) == ("/bin/sh", "-c", kept + 'a "${_bopp_2}" b"${_bopp_2}"')
     assert parameters == ["sh", json.dumps({"x": text}), text]
 
 

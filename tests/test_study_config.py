@@ -300,13 +300,13 @@ def test_a_wrong_setting_is_named(field: str, value: str, wanted: str, tmp_path:
     study = "[study]\n" + "".join(f"{name} = {text}\n" for name, text in fields.items())
     text = problem_of(tmp_path, study)
     assert text.startswith(f"[study] {field}: wanted {wanted}, got ")
-    if re.fullmatch(r'[-\w. ]+|"[^\\]*"', value) and not value.startswith("2026"):
+    if re.fullmatch(r'[-\w. ]+|"[^\\]*"', value) and not value.startswith("2026") and "//" not in value:
         assert text.endswith(f"got {value}")
 
 
 def test_a_password_is_not_shown(tmp_path: Path) -> None:
     text = problem_of(tmp_path, f'{STUDY}store = "postgresql://me:sec@ret@host:port/base"')
-    assert text.endswith('got "postgresql://***@host:port/base"')
+    assert text.endswith('got "postgresql://***"')
 
 
 def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
@@ -666,7 +666,7 @@ def test_the_template_names_every_field_and_every_default() -> None:
     document = tomllib.loads(commented)
     study = {field.name: field for field in fields(StudyTable)}
     assert document["study"].keys() == study.keys()
-    assert document["objective"].keys() == {"python", "command", "shell"}
+    assert document["objective"].keys() == {"python", "command", "shell", "stdin"}
     for name in ("store", "direction", "seed", "workers", "lease"):
         assert document["study"][name] == study[name].default
 

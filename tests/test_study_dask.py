@@ -16,6 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from bopp import Params, Study
+from faults import Figure
 from test_study_many import PATIENCE, bowl, kept, opened, started, succeeded, trials_of
 
 
@@ -127,7 +128,10 @@ def work_on_cluster(url: str, folder: Path, address: str, budget: int, seconds: 
         assert len(result.trials) == budget
 
 
-def test_a_worker_killed_in_mid_trial_loses_nothing(client: Client, study: Study, tmp_path: Path) -> None:
+@pytest.mark.fault(28)
+def test_a_worker_killed_in_mid_trial_loses_nothing(
+    client: Client, study: Study, tmp_path: Path, figure: Figure
+) -> None:
     killed: list[int] = []
 
     def kill(*_: Any) -> None:
@@ -142,9 +146,11 @@ def test_a_worker_killed_in_mid_trial_loses_nothing(client: Client, study: Study
     begun, ended = calls(tmp_path, ended=False), calls(tmp_path, ended=True)
     assert len(begun) == 13  # the lost evaluation was begun again
     assert Counter(x for x, _ in ended) == Counter(trial.params["x"] for trial in study.trials)
-    assert len({pid for _, pid in ended} - set(killed)) == 2  # and a new worker has taken the place
+    wait_for(lambda: len({*client.run(os.getpid).values()} - {*killed}) == 2)  # a new one has taken its place
+    figure(f"{len(study.trials)} trials, each told once; {len(begun) - len(study.trials)} begun again")
 
 
+@pytest.mark.fault(28)
 def test_an_objective_that_kills_its_workers_is_a_failed_trial(
     client: Client, study: Study, tmp_path: Path
 ) -> None:

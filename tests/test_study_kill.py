@@ -24,12 +24,15 @@ from bopp import Params, Recipe, Space
 from bopp.data import Array, History
 from bopp.initial import Sobol
 from bopp.search import Gradients, Score
+from faults import Figure
 from postgres import Mode, Server
 from test_study_many import (
     PATIENCE,
     bowl,
     fresh,
+    full_size,
     kept,
+    kind_of,
     opened,
     started,
     succeeded,
@@ -107,38 +110,44 @@ def kill_often(url: str, folder: Path, recipe: Recipe, kills: int, longest: floa
     return struck
 
 
-def test_a_run_killed_at_a_hundred_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
-    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.random(), 100, 0.05)
-    assert {"opening", "asking", "telling"} <= struck.keys()
+RESUMED = "each run as if it had never been killed, bit for bit"
 
 
-def test_a_modelled_run_killed_at_twenty_moments_is_the_run_that_was_not(tmp_path: Path) -> None:
-    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, Recipe.default(), 20, 0.2)
-    assert "asking" in struck
+def struck_by(kills: int, struck: Counter[str]) -> str:
+    """The figure of a run that was killed, and that the kills struck where they should."""
+    phases = ("opening", "asking", "telling")
+    assert set(phases if kills >= 100 else phases[1:2]) <= struck.keys()
+    where = ", ".join(f"{struck[phase]} {phase}" for phase in phases)
+    return f"{kills} kills ({where}), 0 told results lost"
 
 
-def test_a_run_on_a_server_killed_at_twenty_moments_is_the_run_that_was_not(
-    tmp_path: Path, postgres_url: str
+@pytest.mark.fault(4, 5)
+@pytest.mark.parametrize(
+    ("recipe", "kills", "longest"),
+    [
+        pytest.param(Recipe.random(), 25, 0.05, id="plain"),
+        pytest.param(Recipe.default(), 10, 0.2, id="modelled"),
+        pytest.param(Recipe.random(), 100, 0.05, id="plain often", marks=full_size),
+        pytest.param(Recipe.random(), 100, 0.4, id="plain late", marks=full_size),
+        pytest.param(Recipe.default(), 100, 0.4, id="modelled late", marks=full_size),
+    ],
+)
+def test_a_run_killed_at_many_moments_is_the_run_that_was_not(
+    tmp_path: Path, recipe: Recipe, kills: int, longest: float, figure: Figure
 ) -> None:
-    struck = kill_often(postgres_url, tmp_path, Recipe.random(), 20, 0.2)
-    assert {"opening", "asking"} <= struck.keys()
+    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, recipe, kills, longest)
+    figure(f"SQLite: {struck_by(kills, struck)}", 4)
+    figure(RESUMED, 5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", [Recipe.random(), Recipe.default()], ids=["plain", "modelled"])
-def test_a_run_killed_at_a_hundred_late_moments_is_the_run_that_was_not(
-    tmp_path: Path, recipe: Recipe
+@pytest.mark.fault(4, 5)
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=full_size)])
+def test_a_run_on_a_server_killed_at_many_moments_is_the_run_that_was_not(
+    tmp_path: Path, postgres_url: str, kills: int, figure: Figure
 ) -> None:
-    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, recipe, 100, 0.4)
-    assert {"opening", "asking", "telling"} <= struck.keys()
-
-
-@pytest.mark.slow
-def test_a_run_on_a_server_killed_at_a_hundred_moments_is_the_run_that_was_not(
-    tmp_path: Path, postgres_url: str
-) -> None:
-    struck = kill_often(postgres_url, tmp_path, Recipe.random(), 100, 0.3)
-    assert {"opening", "asking", "telling"} <= struck.keys()
+    struck = kill_often(postgres_url, tmp_path, Recipe.random(), kills, 0.2 if kills < 100 else 0.3)
+    figure(f"PostgreSQL: {struck_by(kills, struck)}", 4)
+    figure(RESUMED, 5)
 
 
 def work_until_done(url: str, me: int, folder: Path, budget: int, pause: float) -> None:
@@ -177,10 +186,12 @@ def kill_one_of_four(url: str, folder: Path) -> None:
     assert 40 <= evaluated.total() <= 41  # at most the trial of the dead was evaluated again
 
 
+@pytest.mark.fault(6)
 def test_of_four_that_optimize_a_file_one_may_be_killed(tmp_path: Path) -> None:
     kill_one_of_four(f"sqlite:///{tmp_path}/study.db", tmp_path)
 
 
+@pytest.mark.fault(6)
 def test_of_four_that_optimize_a_server_one_may_be_killed(tmp_path: Path, postgres_url: str) -> None:
     kill_one_of_four(postgres_url, tmp_path)
 
@@ -199,32 +210,41 @@ def disturbed(url: str, folder: Path, budget: int, disturb: Iterator[None]) -> N
     assert Counter(params["x"] for params in calls(folder)) == Counter(t.params["x"] for t in trials)
 
 
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=full_size)])
 def test_workers_outlast_restarts_of_their_server(
-    tmp_path: Path, postgres_server: Server, postgres_url: str
+    tmp_path: Path, postgres_server: Server, postgres_url: str, rounds: int, figure: Figure
 ) -> None:
+    modes: tuple[Mode, ...] = ("fast", "immediate", "immediate", "fast") * rounds
+
     def restarts() -> Iterator[None]:
-        modes: tuple[Mode, ...] = ("fast", "immediate", "immediate", "fast")
         for mode in modes:
             postgres_server.restart(mode)
             yield
             time.sleep(0.3)
 
-    disturbed(postgres_url, tmp_path, 150, restarts())
+    budget = 150 * rounds
+    disturbed(postgres_url, tmp_path, budget, restarts())
+    figure(f"{len(modes)} restarts, half of them as in a crash: {budget} of {budget} trials, each once")
 
 
+@pytest.mark.fault(21)
+@pytest.mark.parametrize("times", [8, pytest.param(20, marks=full_size)])
 def test_workers_outlast_the_loss_of_their_connections(
-    tmp_path: Path, postgres_server: Server, postgres_url: str
+    tmp_path: Path, postgres_server: Server, postgres_url: str, times: int, figure: Figure
 ) -> None:
     lost = []
 
     def losses() -> Iterator[None]:
-        for _ in range(20):
+        for _ in range(times):
             lost.append(postgres_server.kill_connections(postgres_url))
             yield
             time.sleep(0.05)
 
-    disturbed(postgres_url, tmp_path, 150, losses())
-    assert sum(map(bool, lost)) >= 15
+    budget = 7 * times
+    disturbed(postgres_url, tmp_path, budget, losses())
+    assert sum(map(bool, lost)) >= times // 2
+    figure(f"{sum(lost)} connections killed, {len(lost)} times: {budget} of {budget} trials, each once")
 
 
 def hold(url: str, ready: Connection) -> None:
@@ -256,7 +276,7 @@ def tell_one(url: str, ready: Connection) -> None:
         ready.send(time.monotonic())
 
 
-def kill_a_writer(url: str) -> None:
+def kill_a_writer(url: str) -> str:
     """Whoever waits for a writer that is killed goes on within a second, and finds nothing of it."""
     with opened(url) as study:
         for number in range(20):
@@ -277,14 +297,17 @@ def kill_a_writer(url: str) -> None:
     assert went_on - killed < 1.0
     assert kept(trials_of(url))[:20] == before
     assert trials_of(url)[20].value == 1.0
+    return f"{kind_of(url)}, a writer killed: others go on after {went_on - killed:.2f} s"
 
 
-def test_others_go_on_when_a_writer_of_the_file_is_killed(tmp_path: Path) -> None:
-    kill_a_writer(f"sqlite:///{tmp_path}/study.db")
+@pytest.mark.fault(9)
+def test_others_go_on_when_a_writer_of_the_file_is_killed(tmp_path: Path, figure: Figure) -> None:
+    figure(kill_a_writer(f"sqlite:///{tmp_path}/study.db"))
 
 
-def test_others_go_on_when_a_writer_of_the_server_is_killed(postgres_url: str) -> None:
-    kill_a_writer(postgres_url)
+@pytest.mark.fault(9)
+def test_others_go_on_when_a_writer_of_the_server_is_killed(postgres_url: str, figure: Figure) -> None:
+    figure(kill_a_writer(postgres_url))
 
 
 def slow_search(score: Score, space: Space, history: History, rng: Any) -> Array:
@@ -308,7 +331,7 @@ def ask_slowly(url: str, slowly: bool, ready: Connection) -> None:
         ready.recv()
 
 
-def kill_a_thinker(url: str) -> None:
+def kill_a_thinker(url: str) -> str:
     """Whoever waits for the suggestion of one that is killed goes on within a second."""
     with opened(url, SLOW) as study:
         study.tell(study.ask(), 1.0)
@@ -326,14 +349,19 @@ def kill_a_thinker(url: str) -> None:
             succeeded([waiting])
     assert number == 1
     assert went_on - killed < 1.0
+    return f"{kind_of(url)}, one that thinks killed: others go on after {went_on - killed:.2f} s"
 
 
-def test_others_go_on_when_one_that_thinks_is_killed(tmp_path: Path) -> None:
-    kill_a_thinker(f"sqlite:///{tmp_path}/study.db")
+@pytest.mark.fault(9)
+def test_others_go_on_when_one_that_thinks_is_killed(tmp_path: Path, figure: Figure) -> None:
+    figure(kill_a_thinker(f"sqlite:///{tmp_path}/study.db"))
 
 
-def test_others_go_on_when_one_that_thinks_before_a_server_is_killed(postgres_url: str) -> None:
-    kill_a_thinker(postgres_url)
+@pytest.mark.fault(9)
+def test_others_go_on_when_one_that_thinks_before_a_server_is_killed(
+    postgres_url: str, figure: Figure
+) -> None:
+    figure(kill_a_thinker(postgres_url))
 
 
 class Interrupted(BaseException):
@@ -346,14 +374,15 @@ def test_ctrl_c_while_trials_are_read_leaves_no_gap(tmp_path: Path, monkeypatch:
         trials = worker.ask(10)
         for trial in reversed(trials):  # the first trial has the latest revision
             worker.tell(trial, float(trial.number))
-        read, ledger = reader._ledger._read, reader._ledger
+        rows = reader._ledger._reader
+        answer = rows._answer
 
-        def interrupted(row: Any) -> Any:
-            if row["number"] == 4:
+        def interrupted(state: Any, value: Any, *rest: Any) -> Any:
+            if value == 4.0:
                 raise Interrupted
-            return read(row)
+            return answer(state, value, *rest)
 
-        monkeypatch.setattr(ledger, "_read", interrupted)
+        monkeypatch.setattr(rows, "_answer", interrupted)
         with pytest.raises(Interrupted):
             _ = reader.trials
         monkeypatch.undo()

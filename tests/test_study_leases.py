@@ -20,12 +20,14 @@ import sqlalchemy as sa
 
 from bopp import Params, Study
 from bopp.errors import LateTell, TellError
+from bopp.study import keeping
 from bopp.study.store import Moment, Store
+from faults import Figure
 from postgres import Server
-from test_study_many import PATIENCE, bowl, fresh, opened, rows, started, succeeded, trials_of
+from test_study_many import PATIENCE, bowl, fresh, kind_of, opened, rows, started, succeeded, trials_of
 
 SILENCE = 20.0  # seconds without a word from a process that should speak
-FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1'"
+FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1', seal = NULL"
 
 
 def change(url: str, sql: str) -> None:
@@ -91,7 +93,9 @@ def ready(pipes: tuple[Connection, ...]) -> None:
     assert [hear(pipe) for pipe in pipes] == ["ready"] * len(pipes)
 
 
-def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str) -> None:
+@pytest.mark.fault(6)
+def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str, figure: Figure) -> None:
+    waited = []
     mine, others = fresh.Pipe()
     ours, theirs = zip(*(fresh.Pipe() for _ in range(8)), strict=True)
     with started(ask_and_keep, (url, 60.0, others)) as [owner]:
@@ -106,15 +110,18 @@ def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str) -> No
                 number, at = hear(winner)
                 assert number == 0
                 assert at - killed < 5.0  # of a lease of 60 seconds
+                waited.append(at - killed)
                 assert wait(ours, 0.5) == []  # and nobody else did
                 owner = contenders[ours.index(winner)]
             winner.send(None)
             assert hear(winner) == "told"
     [trial] = trials_of(url)
     assert trial.value == 2.0
+    figure(f"{kind_of(url)}: one of 8 has it after {max(waited):.2f} s on the same machine")
 
 
-def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url: str) -> None:
+@pytest.mark.fault(6)
+def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url: str, figure: Figure) -> None:
     lease = 2.0
     mine, others = fresh.Pipe()
     ours, theirs = zip(*(fresh.Pipe() for _ in range(8)), strict=True)
@@ -135,6 +142,7 @@ def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url:
             assert hear(winner) == "told"
     [trial] = trials_of(url)
     assert (trial.value, trial.worker != "elsewhere/1/x-1") == (2.0, True)
+    figure(f"{kind_of(url)}: after {at - killed:.2f} s and a lease of {lease:.0f} s on another")
 
 
 def taken_over(url: str, tell: Callable[[Study, Any, Connection], None]) -> None:
@@ -154,6 +162,7 @@ def taken_over(url: str, tell: Callable[[Study, Any, Connection], None]) -> None
         succeeded([owner])
 
 
+@pytest.mark.fault(11)
 def test_a_late_value_is_refused_when_another_was_told(url: str) -> None:
     def tell(study: Study, trial: Any, owner: Connection) -> None:
         study.tell(trial, 2.0)
@@ -164,6 +173,7 @@ def test_a_late_value_is_refused_when_another_was_told(url: str) -> None:
     taken_over(url, tell)
 
 
+@pytest.mark.fault(11)
 def test_a_late_value_that_comes_first_counts(url: str) -> None:
     def tell(study: Study, trial: Any, owner: Connection) -> None:
         owner.send((1.0, None))
@@ -175,6 +185,7 @@ def test_a_late_value_that_comes_first_counts(url: str) -> None:
     taken_over(url, tell)
 
 
+@pytest.mark.fault(11)
 def test_a_late_value_like_the_first_is_taken(url: str) -> None:
     def tell(study: Study, trial: Any, owner: Connection) -> None:
         study.tell(trial, 2.0)
@@ -184,6 +195,7 @@ def test_a_late_value_like_the_first_is_taken(url: str) -> None:
     taken_over(url, tell)
 
 
+@pytest.mark.fault(11)
 def test_a_late_failure_does_not_end_the_trial_of_another(url: str) -> None:
     def tell(study: Study, trial: Any, owner: Connection) -> None:
         owner.send((None, "out of memory"))
@@ -198,14 +210,14 @@ def lost_trial(url: str) -> tuple[Study, Study, Any]:
     """One who lost its trial, the one who has it, and the trial."""
     loser, winner = opened(url, lease=0.5), opened(url, lease=0.5)
     trial = loser.ask()
-    assert loser._tickets._heartbeat
-    loser._tickets._heartbeat.stop()
+    keeping.leave(*loser._tickets.of(trial.number))
     deadline = time.monotonic() + PATIENCE
     while winner.ask_within(1) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     return loser, winner, trial
 
 
+@pytest.mark.fault(11)
 def test_a_late_failure_told_again_is_refused_again(tmp_path: Path) -> None:
     loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
     for _ in range(2):
@@ -214,6 +226,7 @@ def test_a_late_failure_told_again_is_refused_again(tmp_path: Path) -> None:
     assert winner.trials[0].state == "asked"
 
 
+@pytest.mark.fault(11)
 def test_a_late_value_told_again_is_late_again(tmp_path: Path) -> None:
     loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
     winner.tell(trial, 1.0)
@@ -242,7 +255,8 @@ def result_of(pipe: Connection) -> list[float]:
             return said
 
 
-def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str) -> None:
+@pytest.mark.fault(11)
+def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str, figure: Figure) -> None:
     (one, others_one), (two, others_two) = fresh.Pipe(), fresh.Pipe()
     with started(work, (url, 100, 1.0, 6, others_one)) as [stopped]:
         assert hear(one) == "begun"
@@ -258,6 +272,9 @@ def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str) -> None:
     assert len(values) == 6
     assert 200 <= values[0] < 201
     assert {100, 200} == {int(value // 100) * 100 for value in values}
+    figure(
+        f"{kind_of(url)}: a worker stopped beyond its lease and another told {len(values)} trials, each once"
+    )
 
 
 def test_a_trial_told_by_hand_does_not_end_its_worker(url: str) -> None:
@@ -288,7 +305,7 @@ def test_a_worker_that_gets_its_lost_trial_back_lives_on(tmp_path: Path) -> None
         calls.append(params)
         mine = len(calls)
         if mine == 1:  # the trial goes to another, who dies: it comes back here while we still work on it
-            lost = "worker = 'x', ticket = 'y', lease = 0, lease_until = 0 WHERE number = 0"
+            lost = "seal = NULL, worker = 'x', ticket = 'y', lease = 0, lease_until = 0 WHERE number = 0"
             change(url, f"UPDATE bopp_trials SET {lost}")
         time.sleep(1.5 if mine == 1 else 0.2)
         return float(mine)
@@ -342,8 +359,11 @@ def contend_elsewhen(
     contend(url, lease, mine)
 
 
+@pytest.mark.fault(19)
 @pytest.mark.parametrize("of_store", [False, True], ids=["worker", "store"])
-def test_other_clocks_and_zones_take_no_trial_from_the_living(url: str, of_store: bool) -> None:
+def test_other_clocks_and_zones_take_no_trial_from_the_living(
+    url: str, of_store: bool, figure: Figure
+) -> None:
     lease = 6.0 if of_store else 2.0  # where the store's clock is wrong, only renewals tell, every sixth
     watched = lease / 2 if of_store else 1.5 * lease
     hour, day = timedelta(hours=1), timedelta(days=1)
@@ -365,6 +385,7 @@ def test_other_clocks_and_zones_take_no_trial_from_the_living(url: str, of_store
             winner = first(ours)
             assert time.monotonic() - killed < lease + 5.0
             assert wait([pipe for pipe in ours if pipe is not winner], 0.5) == []
+    figure(f"{kind_of(url)}: {len(clocks)} workers with clocks up to a day off took 0 trials of the living")
 
 
 def tell_elsewhen(url: str, zone: str) -> None:
@@ -373,6 +394,7 @@ def tell_elsewhen(url: str, zone: str) -> None:
         study.tell(study.ask(), 1.0)
 
 
+@pytest.mark.fault(19)
 def test_times_are_utc_whatever_the_zone(url: str, postgres_server: Server) -> None:
     opened(url).close()
     if url.startswith("postgresql"):

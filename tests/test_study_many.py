@@ -22,10 +22,12 @@ import bopp
 import store
 from bopp import Float, Params, Recipe, Study, Trial
 from bopp.errors import StudyError
+from faults import Figure
 from postgres import Server
 
 PATIENCE = 240.0  # seconds for what takes far fewer on an idle machine
 SPACE = {"x": Float(0.0, 1.0), "y": Float(-5.0, 5.0)}
+full_size = pytest.mark.slow  # of a fault: as docs/faults.md says, where a smaller one is tested every time
 
 fresh = multiprocessing.get_context("forkserver")  # children of a process that has loaded bopp, and no more
 fresh.set_forkserver_preload(["bopp.study", "psycopg", "pytest", "scipy.stats"])
@@ -40,6 +42,11 @@ def trials_of(url: str, recipe: Recipe | None = None) -> tuple[Trial, ...]:
     """The trials of the study, seen by one who never worked on it."""
     with opened(url, recipe) as study:
         return study.trials
+
+
+def kind_of(url: str) -> str:
+    """What a store is kept by, as a word of a figure."""
+    return "SQLite" if url.startswith("sqlite") else "PostgreSQL"
 
 
 def bowl(params: Params) -> float:
@@ -103,32 +110,38 @@ def ask_and_tell(
             print(json.dumps([trial.number, trial.params, value]), file=file)
 
 
-def many(url: str, folder: Path, processes: int, count: int, recipe: Recipe | None = None) -> None:
+def many(url: str, folder: Path, processes: int, count: int, recipe: Recipe | None = None) -> str:
     """So many processes with so many trials each lose none, mix none up and ask for none twice."""
+    began = time.monotonic()
     together(ask_and_tell, processes, url, folder, count, recipe)
+    rate = processes * count / (time.monotonic() - began)
     trials = trials_of(url, recipe)
     assert [trial.number for trial in trials] == list(range(processes * count))
     assert {trial.state for trial in trials} == {"done"}
     assert told_by(folder) == kept(trials)
     assert len({tuple(trial.params.values()) for trial in trials}) == processes * count
     assert len({trial.worker for trial in trials}) == processes
+    return f"{len(trials)} trials of {processes} processes, 0 lost, 0 twice, {rate:.0f} a second"
 
 
-def test_eight_processes_share_a_file_for_1600_trials(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 200)
+@pytest.mark.fault(1)
+@pytest.mark.parametrize("each", [50, pytest.param(200, marks=full_size)])
+def test_eight_processes_share_a_file(tmp_path: Path, each: int, figure: Figure) -> None:
+    figure(many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, each))
 
 
-def test_eight_processes_share_a_server_for_800_trials(tmp_path: Path, postgres_url: str) -> None:
-    many(postgres_url, tmp_path, 8, 100)
+@pytest.mark.fault(2)
+@pytest.mark.parametrize(("processes", "each"), [(8, 25), pytest.param(16, 100, marks=full_size)])
+def test_processes_share_a_server(
+    tmp_path: Path, postgres_url: str, processes: int, each: int, figure: Figure
+) -> None:
+    figure(many(postgres_url, tmp_path, processes, each))
 
 
-@pytest.mark.slow
-def test_sixteen_processes_share_a_server_for_1600_trials(tmp_path: Path, postgres_url: str) -> None:
-    many(postgres_url, tmp_path, 16, 100)
-
-
-def test_with_a_model_no_point_of_200_is_suggested_twice(tmp_path: Path) -> None:
-    many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, 25, Recipe.default())
+@pytest.mark.fault(1)
+@pytest.mark.parametrize("each", [10, pytest.param(25, marks=full_size)])
+def test_with_a_model_no_point_is_suggested_twice(tmp_path: Path, each: int, figure: Figure) -> None:
+    figure(f"with a model: {many(f'sqlite:///{tmp_path}/study.db', tmp_path, 8, each, Recipe.default())}")
 
 
 def open_each(barrier: Barrier, me: int, urls: list[str], seeds: bool, folder: Path) -> None:
@@ -157,7 +170,7 @@ def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql.encode()).fetchall()
 
 
-def open_at_once(urls: list[str], folder: Path) -> None:
+def open_at_once(urls: list[str], folder: Path) -> str:
     """Eight processes open every store at one instant; in the last quarter each wants another seed."""
     agreed = len(urls) - len(urls) // 4
     for part, seeds, refused in ((urls[:agreed], False, 0), (urls[agreed:], True, 7)):
@@ -167,17 +180,23 @@ def open_at_once(urls: list[str], folder: Path) -> None:
         assert rows(url, "SELECT count(*) FROM bopp_studies") == [(1,)]
         assert rows(url, "SELECT count(*) FROM bopp_schema") == [(1,)]
         assert rows(url, "SELECT count(*) FROM bopp_trials") == [(0,)]
+    return f"{kind_of(urls[0])}: {len(urls)} stores, 8 processes each, 0 errors"
 
 
-def test_eight_create_one_file_at_one_instant(tmp_path: Path) -> None:
-    open_at_once([f"sqlite:///{tmp_path}/{number}.db" for number in range(20)], tmp_path)
+@pytest.mark.fault(3)
+@pytest.mark.parametrize("times", [8, pytest.param(20, marks=full_size)])
+def test_eight_create_one_file_at_one_instant(tmp_path: Path, times: int, figure: Figure) -> None:
+    figure(open_at_once([f"sqlite:///{tmp_path}/{number}.db" for number in range(times)], tmp_path))
 
 
+@pytest.mark.fault(3)
+@pytest.mark.parametrize("times", [4, pytest.param(20, marks=full_size)])
+@pytest.mark.usefixtures("postgres_url")
 def test_eight_create_one_database_at_one_instant(
-    tmp_path: Path, postgres_server: Server, postgres_url: str
+    tmp_path: Path, postgres_server: Server, times: int, figure: Figure
 ) -> None:
-    urls = [postgres_server.create_database() for _ in range(12)]
-    open_at_once(urls, tmp_path)
+    urls = [postgres_server.create_database() for _ in range(times)]
+    figure(open_at_once(urls, tmp_path))
     for url in urls:
         postgres_server.drop_database(url)
 
@@ -193,7 +212,7 @@ def pop(barrier: Barrier, me: int, url: str, folder: Path, rounds: int) -> None:
             study.tell(trial, 0.0)
 
 
-def pop_at_once(url: str, folder: Path, rounds: int) -> None:
+def pop_at_once(url: str, folder: Path, rounds: int) -> str:
     """Ten queued points and sixteen who ask at one instant: each point goes to one of them."""
     study, barrier = opened(url), fresh.Barrier(17)
     wanted = [{"x": k / (10 * rounds), "y": 0.5} for k in range(10 * rounds)]
@@ -211,24 +230,13 @@ def pop_at_once(url: str, folder: Path, rounds: int) -> None:
     assert study.queued == []
     assert sum(trial.origin == "suggested" for trial in study.trials) == 6 * rounds
     study.close()
+    return f"{kind_of(url)}: {len(popped)} popped by 16 processes in {rounds} rounds, each once"
 
 
-def test_sixteen_pop_ten_queued_points_of_a_file(tmp_path: Path) -> None:
-    pop_at_once(f"sqlite:///{tmp_path}/study.db", tmp_path, 5)
-
-
-def test_sixteen_pop_ten_queued_points_of_a_server(tmp_path: Path, postgres_url: str) -> None:
-    pop_at_once(postgres_url, tmp_path, 5)
-
-
-@pytest.mark.slow
-def test_sixteen_pop_ten_queued_points_of_a_file_fifty_times(tmp_path: Path) -> None:
-    pop_at_once(f"sqlite:///{tmp_path}/study.db", tmp_path, 50)
-
-
-@pytest.mark.slow
-def test_sixteen_pop_ten_queued_points_of_a_server_fifty_times(tmp_path: Path, postgres_url: str) -> None:
-    pop_at_once(postgres_url, tmp_path, 50)
+@pytest.mark.fault(12)
+@pytest.mark.parametrize("rounds", [2, pytest.param(50, marks=full_size)])
+def test_sixteen_pop_ten_queued_points(url: str, tmp_path: Path, rounds: int, figure: Figure) -> None:
+    figure(pop_at_once(url, tmp_path, rounds))
 
 
 def optimize(barrier: Barrier, me: int, url: str, budget: int, workers: int) -> None:

@@ -48,7 +48,7 @@ def test_a_part_of_another_name_is_refused(tmp_path: Path) -> None:
 
 def stored(path: Path, recipe: str) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE bopp_studies SET recipe = ?", [recipe])
+    connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", [recipe])
     connection.commit()
     connection.close()
 

@@ -195,7 +195,7 @@ def test_a_trial_that_was_taken_away_is_reported_and_the_run_goes_on(tmp_path: P
     def slow(params: Params) -> float:
         trial = study.trials[-1]
         if trial.number == 1:  # somebody thinks that we are dead, takes the trial and tells it first
-            ours = study._tickets.held[1]
+            [ours] = study._tickets.of(1)
             study._store.write(lambda connection: study._ledger.release(connection, ours))
             other = opened(tmp_path)
             other.tell(other.ask(), 7.0)

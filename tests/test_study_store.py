@@ -7,22 +7,25 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from bopp import Choice, Float, Int, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import faults, schema, sqlite
 from bopp.study.store import Store
+from faults import Figure
 from forks import in_child
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
@@ -66,7 +69,8 @@ def sound(path: Path) -> bool:
 # files that are cut off, foreign or gone
 
 
-def test_a_file_that_is_cut_off_anywhere_never_has_fewer_trials(tmp_path: Path) -> None:
+@pytest.mark.fault(7)
+def test_a_file_that_is_cut_off_anywhere_never_has_fewer_trials(tmp_path: Path, figure: Figure) -> None:
     trials = filled(tmp_path / "whole.db", told=40)
     whole = (tmp_path / "whole.db").read_bytes()
     page = 4096
@@ -86,17 +90,102 @@ def test_a_file_that_is_cut_off_anywhere_never_has_fewer_trials(tmp_path: Path) 
             except (StoreError, StudyError) as error:
                 assert len(str(error)) > 20  # noqa: PT017
         assert path.read_bytes() == whole[:length]
+    figure(f"cut at {len(lengths)} places: 0 trials missed")
 
 
+@pytest.mark.fault(33)
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+@pytest.mark.parametrize("begin", ["BEGIN", "SELECT 1"])
+def test_a_file_in_wal_mode_is_opened_while_another_reads_it(tmp_path: Path, where: str, begin: str) -> None:
+    path = tmp_path / "a.db"
+    trials = filled(path)
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    with ExitStack() as stack:
+        if where == "here":
+            reader = stack.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+            reader.execute(begin)
+            reader.execute("SELECT count(*) FROM bopp_trials").fetchall()
+        else:
+            words = [sys.executable, "-c", READER, str(path), begin]
+            other = stack.enter_context(subprocess.Popen(words, stdout=subprocess.PIPE))
+            stack.callback(other.kill)
+            assert other.stdout
+            other.stdout.readline()
+        for _ in range(3):  # the reader keeps new pages out of the file
+            with opened(path) as study:
+                trials = (*trials, *(study.tell(trial, 1.0) for trial in study.ask(20)))
+            with open_study(f"sqlite:///{path}", "a", read_only=True) as seen:
+                assert seen.trials == trials
+    assert opened(path).trials == trials
+
+
+READER = """
+import sqlite3, sys, time
+reader = sqlite3.connect(sys.argv[1], isolation_level=None)
+reader.execute(sys.argv[2])
+reader.execute("SELECT count(*) FROM bopp_trials").fetchall()
+print("reads", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.fault(34)
 @pytest.mark.parametrize("left", [0, 1])
-def test_a_file_that_is_cut_to_nothing_has_no_study(tmp_path: Path, left: int) -> None:
-    """To SQLite one byte is nothing too: with a space, a new study begins."""
+def test_a_file_that_is_cut_to_nothing_is_refused_and_left_alone(tmp_path: Path, left: int) -> None:
+    """To SQLite, one byte is an empty database too."""
     filled(tmp_path / "a.db")
     (tmp_path / "a.db").write_bytes(b"S"[:left])
-    with pytest.raises(StudyError, match="no stud"):
-        open_study(f"sqlite:///{tmp_path}/a.db", "a")
+    for space in (SPACE, None):
+        with pytest.raises(StoreError, match=f"it has {left} bytes, and no study; if it never had any, del"):
+            opened(tmp_path / "a.db", space=space)
+    with pytest.raises(StoreError, match="and no study"):
+        open_study(f"sqlite:///{tmp_path}/a.db", "a", read_only=True)
+    assert (tmp_path / "a.db").read_bytes() == b"S"[:left]
+    (tmp_path / "a.db").unlink()
+    assert opened(tmp_path / "a.db").ask().number == 0
 
 
+def test_a_new_file_is_there_at_once_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    migrate = schema.migrate
+
+    def watched(connection: sa.Connection) -> None:
+        seen.append([path.name for path in tmp_path.iterdir() if not path.name.startswith(".")])
+        migrate(connection)
+
+    monkeypatch.setattr(schema, "migrate", watched)
+    opened(tmp_path / "a.db").close()
+    assert seen == [[]]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_new_file_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    assert opened(tmp_path / "a.db").ask().number == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"a.db", "a.db-turn"}
+
+
+def test_a_new_file_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
+    opened(tmp_path / "a.db").tell(opened(tmp_path / "a.db").ask(), 1.0)
+    assert (tmp_path / "a.db").is_symlink()
+    assert opened(tmp_path / "b.db").best.value == 1.0
+
+
+@pytest.mark.parametrize("end", ["-journal", "-wal"])
+def test_what_another_file_left_is_not_taken_for_a_part_of_a_new_one(tmp_path: Path, end: str) -> None:
+    (tmp_path / f"a.db{end}").write_bytes(b"old")
+    with pytest.raises(StoreError, match="is left of another file; delete it or move it away"):
+        opened(tmp_path / "a.db")
+    assert [path.name for path in tmp_path.iterdir()] == [f"a.db{end}"]
+    assert (tmp_path / f"a.db{end}").read_bytes() == b"old"
+
+
+@pytest.mark.fault(7)
 def test_a_file_that_is_cut_off_while_it_is_in_use(tmp_path: Path) -> None:
     filled(tmp_path / "a.db", told=40)
     study = opened(tmp_path / "a.db")
@@ -167,6 +256,7 @@ def everything(study: Study, trial: Trial) -> list[Callable[[], object]]:
     ]
 
 
+@pytest.mark.fault(20)
 def test_a_folder_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -184,6 +274,7 @@ def test_a_folder_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
     study.close()
 
 
+@pytest.mark.fault(20)
 def test_a_value_that_could_not_be_kept_is_named(tmp_path: Path) -> None:
     study = opened(tmp_path / "a.db")
     trial = study.ask()
@@ -269,6 +360,7 @@ def unchangeable(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["chattr", "-i", str(path)], check=True)
 
 
+@pytest.mark.fault(20)
 def test_a_file_that_is_read_only_can_be_read(unchangeable: Path) -> None:
     study = opened(unchangeable, lease=60.0)
     assert len(study.trials) == 5
@@ -280,6 +372,7 @@ def test_a_file_that_is_read_only_can_be_read(unchangeable: Path) -> None:
     assert len(study.trials) == 5
 
 
+@pytest.mark.fault(20)
 def test_a_store_that_is_opened_for_reading_alone_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,6 +417,7 @@ def after_no_room(path: Path, study: Study, told: list[Trial]) -> None:
     assert sound(path)
 
 
+@pytest.mark.fault(20)
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     opened(path)
@@ -342,7 +436,8 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     assert in_child(child) == 0
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
+@pytest.mark.fault(20)
+def test_a_full_disk(tmp_path: Path, figure: Figure) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(disk)]
@@ -357,10 +452,12 @@ def test_a_full_disk(tmp_path: Path) -> None:
         subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)
         after_no_room(disk / "a.db", study, told)
         (disk / "filler").write_bytes(b"\0" * 3_500_000)
+        figure(f"a disk full after {len(told)} trials: 0 lost, 0 half done, and on it goes with more room")
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.fault(20)
 def test_a_new_store_on_a_full_disk(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -428,11 +525,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Trial, 
     return path, trials
 
 
+@pytest.mark.fault(27)
 @pytest.mark.parametrize(
     "column", [f"{table}.{column}" for table, columns in COLUMNS.items() for column in columns]
 )
 def test_damaged_columns_are_noticed(
-    tmp_path: Path, whole: tuple[Path, tuple[Trial, ...]], column: str
+    tmp_path: Path, whole: tuple[Path, tuple[Trial, ...]], column: str, figure: Figure
 ) -> None:
     (source, trials), path = whole, tmp_path / "a.db"
     table, _, name = column.partition(".")
@@ -441,6 +539,7 @@ def test_damaged_columns_are_noticed(
             shutil.copy(source, path)
             try:
                 where = "" if number is None else f" WHERE number = {number}"
+                execute(path, f"UPDATE {table} SET seal = NULL{where}")  # as whoever writes on purpose would
                 execute(path, f"UPDATE {table} SET {name} = ?{where}", value)
             except sqlite3.Error:
                 continue  # what the database refuses cannot be there
@@ -457,6 +556,9 @@ def test_damaged_columns_are_noticed(
                 found = tuple(replace(one, **{field: getattr(trials[one.number], field)}) for one in found)
             assert found == trials, value
             assert queued == [PARAMS], value
+    figure(
+        f"{len(BAD)} wrong values in each of {sum(map(len, COLUMNS.values()))} columns: noticed or harmless"
+    )
 
 
 @pytest.mark.parametrize("missing", [0, 2])
@@ -472,7 +574,10 @@ def test_a_missing_row_is_noticed(tmp_path: Path, missing: int) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    ["DELETE FROM bopp_trials WHERE number = 1", "UPDATE bopp_trials SET state = 'x' WHERE number = 1"],
+    [
+        "DELETE FROM bopp_trials WHERE number = 1",
+        "UPDATE bopp_trials SET state = 'x', seal = NULL WHERE number = 1",
+    ],
 )
 def test_damage_is_noticed_again_and_again(tmp_path: Path, damage: str) -> None:
     with opened(tmp_path / "a.db") as study:
@@ -493,16 +598,18 @@ def test_numbers_in_another_order_in_the_file_are_trials_in_order(tmp_path: Path
     assert opened(tmp_path / "a.db").trials == trials
 
 
+@pytest.mark.fault(27)
 def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
     filled(tmp_path / "a.db")
     for column in ("params", "error", "state", "notes", "worker"):
         shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
-        execute(tmp_path / "b.db", f"UPDATE bopp_trials SET {column} = CAST(x'fffe' AS TEXT)")
+        execute(tmp_path / "b.db", f"UPDATE bopp_trials SET seal = NULL, {column} = CAST(x'fffe' AS TEXT)")
         study = opened(tmp_path / "b.db")
         with pytest.raises(BoppError):
             _ = study.trials
 
 
+@pytest.mark.fault(27)
 def test_nothing_that_is_stored_is_executed(tmp_path: Path) -> None:
     """Pickles, templates and code are texts like others."""
     filled(tmp_path / "a.db")
@@ -518,6 +625,7 @@ def test_nothing_that_is_stored_is_executed(tmp_path: Path) -> None:
             for text in hostile:
                 shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
                 with suppress(Exception):  # what is raised is the matter of other tests
+                    execute(tmp_path / "b.db", f"UPDATE {table} SET seal = NULL")
                     execute(tmp_path / "b.db", f"UPDATE {table} SET {column} = ?", text)
                     with open_study(f"sqlite:///{tmp_path}/b.db", "a", lease=None) as study:
                         study.ask()

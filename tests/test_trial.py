@@ -92,6 +92,7 @@ def test_a_float_is_kept_bit_for_bit(value: float) -> None:
     assert opt.best.value == value
 
 
+@pytest.mark.fault(13, 14, 15)
 @pytest.mark.parametrize("value", FAILURES, ids=lambda value: repr(value)[:20])
 def test_what_is_no_finite_number_is_a_failed_trial(value: Any) -> None:
     opt = Optimizer({"x": Float(0, 1)})
@@ -101,6 +102,7 @@ def test_what_is_no_finite_number_is_a_failed_trial(value: Any) -> None:
     assert opt.trials == (told,)
 
 
+@pytest.mark.fault(15)
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 @pytest.mark.filterwarnings("default::numpy.exceptions.ComplexWarning")
 def test_what_is_no_number_is_refused_and_the_trial_stays_open(value: Any) -> None:

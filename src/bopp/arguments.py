@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from bopp.errors import RecipeError, TellError
+from bopp.legible import brief
 from bopp.suggest import Recipe
 from bopp.trial import Answer
 
 LARGEST_SEED = 10**1000
+LONGEST = 10**300  # seconds; an integer beyond the range of floats is as good as no limit
 
 
 def checked_seed(seed: Any) -> int:
     """The seed as an int, of any size that a database can hold as text."""
     if is_seed(seed):
         return int(seed)
-    raise RecipeError(f"seed must be an integer >= 0 and below 1e1000, got {_brief(seed)}")
+    raise RecipeError(f"seed must be an integer >= 0 and below 1e1000, got {brief(seed)}")
 
 
 def is_seed(seed: Any) -> bool:
@@ -33,28 +35,28 @@ def checked_recipe(recipe: Any) -> Recipe:
         return Recipe.default()
     if isinstance(recipe, Recipe):
         return recipe
-    raise RecipeError(f"recipe must be a Recipe or None, got {recipe!r}")
+    raise RecipeError(f"recipe must be a Recipe or None, got {brief(recipe)}")
 
 
 def checked_count(name: str, count: Any) -> int:
     """How many of something: a budget, trials to ask for, workers."""
     if isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1:
         return int(count)
-    raise RecipeError(f"{name} must be an integer >= 1, got {count!r}")
+    raise RecipeError(f"{name} must be an integer >= 1, got {brief(count)}")
 
 
 def checked_text(name: str, text: Any) -> str:
     """An error or a note to keep with a trial."""
     if isinstance(text, str):
         return text
-    raise TellError(f"wanted a text as {name}, got {text!r}")
+    raise TellError(f"wanted a text as {name}, got {brief(text)}")
 
 
 def checked_reason(reason: Any) -> str:
     """Why something is taken back; never without a word."""
     if isinstance(reason, str) and reason.strip():
         return reason
-    raise TellError(f"wanted a reason in words, got {reason!r}")
+    raise TellError(f"wanted a reason in words, got {brief(reason)}")
 
 
 def failed(error: Any, traceback: Any = None) -> Answer:
@@ -66,14 +68,9 @@ def failed(error: Any, traceback: Any = None) -> Answer:
 def checked_seconds(name: str, seconds: Any, finite: bool = False) -> float | None:
     """A time above 0, or None for no limit."""
     number: Any = seconds
+    if isinstance(seconds, int) and seconds > LONGEST:
+        number = math.inf
     if number is None or (isinstance(seconds, Real) and number > 0 and not (finite and number == math.inf)):
         time: float | None = number
         return time
-    raise RecipeError(f"{name} must be a number of seconds above 0 or None, got {seconds!r}")
-
-
-def _brief(value: Any) -> str:
-    try:
-        return repr(value)[:100]
-    except ValueError:  # more digits than Python will convert to text
-        return "a larger one"
+    raise RecipeError(f"{name} must be a number of seconds above 0 or None, got {brief(seconds)}")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.legible import brief
 from bopp.parameter import Parameter
 
 Mask = npt.NDArray[np.bool_]
@@ -103,7 +104,7 @@ class Conditions:
         if not parent.gridded:
             raise SpaceError(
                 f"{name!r}: when wants a Choice, an Int or a Fixed, or a Float with a step, "
-                f"got {other!r}, {parent!r}"
+                f"got {other!r}, {brief(parent)}"
             )
         found: dict[tuple[float, ...], Any] = {}
         for value in values:
@@ -115,7 +116,7 @@ class Conditions:
                 continue
             row = parent.encode(checked)
             if not parent.suggests(checked):
-                raise SpaceError(f"{name!r}: when {other!r}: wanted a value on its steps, got {value!r}")
+                raise SpaceError(f"{name!r}: when {other!r}: wanted a value on its steps, got {brief(value)}")
             found[tuple(row)] = checked
         return Condition(other, tuple(found.values()), np.array([*found]).reshape(len(found), parent.width))
 

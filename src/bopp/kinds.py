@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bopp.errors import SpaceError
+from bopp.legible import brief
 from bopp.number import Float, Int
 from bopp.option import Choice, Fixed
 from bopp.parameter import Parameter
@@ -48,7 +49,7 @@ def parameter(declared: Any) -> Parameter:
         return Fixed(value)
     raise SpaceError(
         "wanted a Float, Int, Choice or Fixed, (low, high), a list of options, a value, or uniform, "
-        f"loguniform or randint of scipy.stats, got {declared!r}"
+        f"loguniform or randint of scipy.stats, got {brief(declared)}"
     )
 
 
@@ -58,7 +59,7 @@ def from_distribution(distribution: Any) -> Parameter:
     if kind not in DISTRIBUTIONS:
         raise SpaceError(
             "wanted uniform, loguniform or randint of scipy.stats, a list, Float, Int or Choice, "
-            f"got {distribution!r}"
+            f"got {brief(distribution)}"
         )
     low, high = distribution.support()
     if np.ndim(low) or np.ndim(high) or not low <= high:
@@ -81,7 +82,9 @@ def _between(declared: tuple[Any, ...]) -> Parameter:
     ends, scale = declared[:2], declared[2:]
     numbers = all(isinstance(end, Real) and not isinstance(end, bool) for end in ends)
     if len(ends) != 2 or not numbers or scale not in ((), *((word,) for word in LOG)):
-        raise SpaceError(f'wanted (low, high) or (low, high, "log"), got {declared!r}; options go in a list')
+        raise SpaceError(
+            f'wanted (low, high) or (low, high, "log"), got {brief(declared)}; options go in a list'
+        )
     low, high = ends
     kind = Int if all(isinstance(end, Integral) for end in ends) else Float
     return kind(low, high, log=bool(scale))

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.legible import brief
 from bopp.parameter import Parameter, Rows, When
 from bopp.scales import (
     check_range,
@@ -34,6 +35,7 @@ from bopp.scales import (
 
 EXACT_LEVELS = 2**50  # one column can always tell this many evenly spaced integers apart
 EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
+LOG_EXACT = 2**38  # a number comes back from a logarithmic column to less than one such part of it
 TABULATED = 4096  # a logarithmic Int with up to this many values is encoded in advance
 ROUNDING = 1e-12  # relative to a number of steps: what computing low, high or the step may have done to it
 DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
@@ -78,7 +80,7 @@ class Float(Parameter):
     def check(self, value: Any) -> float:
         number = real("value", value)
         if not self.low <= number <= self.high:
-            raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {value!r}")
+            raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {brief(value)}")
         return number if self.step is None else self._written(number)
 
     def encode(self, value: Any) -> list[float]:
@@ -141,7 +143,7 @@ class Int(Parameter):
     With a `step`, suggestions are `low` plus a whole number of steps; other integers can still be observed.
 
     A range with more integers than a float can tell apart takes extra columns, each of which holds the
-    remainder that the one before could not.
+    remainder that the one before could not. Where ratios matter, small numbers have no remainder.
     """
 
     low: int
@@ -154,14 +156,15 @@ class Int(Parameter):
         low, high = whole("low", self.low), whole("high", self.high)
         check_range(low, high, self.log)
         if high > 10**300 or low < -(10**300):
-            raise SpaceError(f"wanted integers below 1e300, got low={low}, high={high}")
+            raise SpaceError(f"wanted integers below 1e300, got low={brief(low)}, high={brief(high)}")
         step = None if self.step is None else whole("step", self.step)
         check_step(low, high, step if step != 1 else None, self.log)
         return Int(low, high, bool(self.log), step if step != 1 else None, self.when)
 
-    @property
+    @cached_property
     def width(self) -> int:
-        return 1 + (self._rest.width if self._rest else 0)
+        rest = self._rest(self.high)
+        return 1 + (rest.width if rest else 0)
 
     @property
     def levels(self) -> int:
@@ -169,31 +172,36 @@ class Int(Parameter):
 
     @property
     def gridded(self) -> bool:
-        return self._rest is None
+        return self._last < (EXACT_LOG_LEVELS if self.log else EXACT_LEVELS)
 
     def check(self, value: Any) -> int:
         number = whole("value", value)
         if not self.low <= number <= self.high:
-            raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {value!r}")
+            raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {brief(value)}")
         return number
 
     def encode(self, value: Any) -> list[float]:
         u = self._place(value)
-        return [u, *self._rest.encode(value - self._nearest(u))] if self._rest else [u]
+        nearest = self._nearest(u)
+        rest = self._rest(nearest)
+        columns = [u, *(rest.encode(value - nearest) if rest else ())]
+        return columns + [0.5] * (self.width - len(columns)) if self.log else columns
 
     def decode(self, u: Sequence[float]) -> int:
-        number = self._nearest(u[0]) + (self._rest.decode(u[1:]) if self._rest else 0)
+        nearest = self._nearest(u[0])
+        rest = self._rest(nearest)
+        number = nearest + (rest.decode(u[1:]) if rest else 0)
         return min(max(number, self.low), self.low + self._last * self._step)
 
     def snap(self, U: Array) -> Array:
-        if self._rest:
+        if not self.gridded:
             return U  # finer than a float can resolve: as good as continuous
         if not self.log:
             return even(U, self._last)
         return self._columns(self._above(U[:, 0]))
 
     def around(self, U: Array) -> tuple[Array, Rows]:
-        if self._rest:
+        if not self.gridded:
             return U[:0], np.empty(0, dtype=np.intp)
         steps = 2.0 ** np.arange(self.levels.bit_length())
         above = self._above(U[:, 0])[:, None] + np.column_stack([-steps, steps]).ravel()
@@ -265,11 +273,20 @@ class Int(Parameter):
     def _table(self) -> Array:
         return np.array([self._place(number) for number in self.values()])
 
-    @cached_property
-    def _rest(self) -> Int | None:
-        """The range of `value - _nearest(_place(value))`, or None if that is always zero."""
-        reach = self._step * (self._last // (EXACT_LOG_LEVELS if self.log else EXACT_LEVELS))
-        return Int(-reach, reach, step=self.step) if reach else None
+    def _rest(self, nearest: int) -> Int | None:
+        """The range of `value - nearest` for values whose first column leads there; None if that is 0."""
+        if self.gridded:
+            return None
+        if self.log:
+            reach = (nearest - self.low if self.high < 2 * self.low else nearest) // LOG_EXACT
+        else:
+            reach = self._step * (self._last // EXACT_LEVELS)
+        return _remainder(reach, self.step) if reach else None
+
+
+@lru_cache(maxsize=256)
+def _remainder(reach: int, step: int | None) -> Int:
+    return Int(-reach, reach, step=step)
 
 
 def _is_inside(parameter: Float | Int, number: float) -> bool:

@@ -13,6 +13,7 @@ from bopp import log
 from bopp.adoption import adopted
 from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
 from bopp.errors import TellError
+from bopp.guard import Guard
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.result import Result
 from bopp.run.failures import Policy
@@ -27,6 +28,8 @@ from bopp.trial import Answer, Origin, Trial
 
 class Optimizer:
     """Suggests settings and learns from their values, in memory.
+
+    Threads may share one: whatever one of them does, the others wait for it, also for a suggestion.
 
     Args:
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}; or a `Problem`, which has
@@ -52,6 +55,7 @@ class Optimizer:
         self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()
         self._released: deque[int] = deque()
+        self._guard = Guard()  # held wherever these are changed
 
     @property
     def space(self) -> Space:
@@ -107,52 +111,56 @@ class Optimizer:
 
     def release(self, trial: Trial) -> None:
         """Give a trial back: the next `ask` hands it out again."""
-        own = self._own(trial)
-        if own.state == "asked" and own.number not in self._released:
-            self._released.append(own.number)
+        with self._guard:
+            own = self._own(trial)
+            if own.state == "asked" and own.number not in self._released:
+                self._released.append(own.number)
 
     def retry(self, *trials: Trial, reason: str = "retried") -> list[Trial]:
         """Have failed trials, or all that failed if none is named, evaluated again."""
-        chosen = trials or [trial for trial in self._trials if trial.state == "failed"]
-        again = [self._own(trial).reopened(datetime.now(UTC), checked_reason(reason)) for trial in chosen]
-        for trial in again:
-            self._trials[trial.number] = trial
-            self.release(trial)
-        return again
+        with self._guard:
+            chosen = trials or [trial for trial in self._trials if trial.state == "failed"]
+            again = [self._own(trial).reopened(datetime.now(UTC), checked_reason(reason)) for trial in chosen]
+            for trial in again:
+                self._trials[trial.number] = trial
+                self.release(trial)
+            return again
 
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
         """Record a result from elsewhere that was never asked for; value and noise are as in `tell`."""
         params, answer = self.space.check(params), self.problem.answer(value, noise)
-        return self._settle(self._add(params, "observed"), answer)
+        with self._guard:
+            return self._settle(self._add(params, "observed"), answer)
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params before any suggestion of its own; those left out are suggested."""
         self._queue.append(self.space.check_part(params))
 
     def _ask(self) -> Trial:
-        while self._released:
-            trial = self._trials[self._released.popleft()]
-            if trial.state == "asked":
-                return trial
-        part = self._queue[0] if self._queue else {}
-        params = part if self.space.is_whole(part) else self._suggested(part)
-        if self._queue:
-            self._queue.popleft()
-        trial = self._add(params, "queued" if part else "suggested")
+        with self._guard:
+            while self._released:
+                trial = self._trials[self._released.popleft()]
+                if trial.state == "asked":
+                    return trial
+            part = self._queue[0] if self._queue else {}
+            params = part if self.space.is_whole(part) else self._suggested(part)
+            if part:
+                self._queue.popleft()
+            trial = self._add(params, "queued" if part else "suggested")
         log.asked(trial)
         return trial
 
     def _suggested(self, part: Params) -> Params:
         """Params that have these already."""
         self.problem.check_searchable()
-        X = np.array(self._rows).reshape(-1, self.space.dimension)
+        X = np.array(self._rows[: len(self._trials)]).reshape(-1, self.space.dimension)
         history = self.problem.history(self._trials, X)
         space = self.space.holding(part) if part else self.space
         return space.decode(suggest(space, self.recipe, history, (self.seed, len(self._trials))))
 
     def _add(self, params: Params, origin: Origin) -> Trial:
         trial = Trial(len(self._trials), params, origin=origin, asked_at=datetime.now(UTC))
-        self._rows.append(self.space.encode(params))
+        self._rows[trial.number :] = [self.space.encode(params)]  # one too many if a fork came between
         self._trials.append(trial)
         return trial
 
@@ -165,8 +173,10 @@ class Optimizer:
         return self._trials[trial.number]
 
     def _settle(self, trial: Trial, answer: Answer) -> Trial:
-        told = self._trials[trial.number] = trial.told(answer, datetime.now(UTC))
-        if told is not trial:
+        with self._guard:
+            own = self._trials[trial.number]  # which another thread may have told since
+            told = self._trials[own.number] = own.told(answer, datetime.now(UTC))
+        if told is not own:
             log.told(told)
         return told
 

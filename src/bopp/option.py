@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,19 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from bopp import codewords
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.legible import brief, cut
 from bopp.parameter import Parameter, Rows, When, is_plain
-from bopp.scales import even
 
 MOST_MARKS = 30  # how many options of a Choice are labelled along an axis, at most
+MOST_COLUMNS = (
+    100  # up to so many unordered options have a column each: a suggestion then takes 0.3 s at most
+)
+TRIES = 100  # how many others of more options a search tries in the place of one
 
 
 @dataclass(frozen=True, repr=False)
 class Choice(Parameter):
     """One of several options, any hashable values; `ordered=True` if neighbours in the list are alike.
 
-    Three or more unordered options take a column each (0 or 1); any other options share a single column.
+    From 3 to 100 unordered options take a column each (0 or 1); any other ordered ones share a single column.
+
+    More than 100 unordered options share 64 columns, whatever their number: each is a codeword, about as far
+    from all others as options with a column of their own are. Since they share columns, what is learned of
+    one colours others, at random; and a search tries a hundred others at a time. docs/design.md has figures.
     """
 
     options: Sequence[Hashable]
@@ -36,24 +44,23 @@ class Choice(Parameter):
 
     def checked(self) -> Choice:
         if isinstance(self.options, str | bytes) or not isinstance(self.options, Sequence):
-            raise SpaceError(f"wanted a list of options, got {self.options!r}")
+            raise SpaceError(f"wanted a list of options, got {brief(self.options)}")
         options = tuple(
             option.item() if isinstance(option, np.generic) else option for option in self.options
         )
         if not options:
             raise SpaceError("wanted at least one option, got none")
         for option in options:
-            try:
-                hash(option)
-            except TypeError:
-                raise SpaceError(f"wanted hashable options, got {option!r}") from None
+            _check_option(option, "options")
         choice = Choice(options, bool(self.ordered), self.when)
         if len(choice._index) < len(options):
-            raise SpaceError(f"wanted different options, got {list(options)!r}")
+            raise SpaceError(f"wanted different options, got {brief(list(options))}")
         return choice
 
     @property
     def width(self) -> int:
+        if self._coded:
+            return codewords.BITS
         return len(self.options) if self._one_hot else 1
 
     @property
@@ -68,27 +75,23 @@ class Choice(Parameter):
         return self.options[self.index(value)]
 
     def encode(self, value: Any) -> list[float]:
-        index = self.index(value)
-        if self._one_hot:
-            return [float(i == index) for i in range(len(self.options))]
-        return [index / max(len(self.options) - 1, 1)]
+        row: list[float] = self._columns(np.array([self.index(value)]))[0].tolist()
+        return row
 
     def decode(self, u: Sequence[float]) -> Any:
-        if self._one_hot:
-            return self.options[int(np.argmax(u))]
-        return self.options[math.floor(u[0] * (len(self.options) - 1) + 0.5)]
+        return self.options[int(self._at(np.array([u]))[0])]
 
     def snap(self, U: Array) -> Array:
-        if self._one_hot:
-            return np.asarray(np.eye(len(self.options))[np.argmax(U, axis=1)])
-        return even(U, max(len(self.options) - 1, 1)) * (len(self.options) > 1)
+        return self._columns(self._at(U))
 
     def around(self, U: Array) -> tuple[Array, Rows]:
-        count = len(self.options)
-        columns = np.eye(count) if self._one_hot else np.arange(count)[:, None] / max(count - 1, 1)
-        index = np.argmax(U, axis=1) if self._one_hot else np.floor(U[:, 0] * (count - 1) + 0.5)
-        row, other = np.nonzero(np.arange(count) != index[:, None])
-        return columns[other], row
+        here, count = self._at(U)[:, None], len(self.options)
+        if self._coded:
+            tried = codewords.others(U, TRIES, count).astype(np.intp)
+        else:
+            tried = np.broadcast_to(np.arange(count), (len(U), count))
+        row, place = np.nonzero(tried != here)
+        return self._columns(tried[row, place]), row
 
     def values(self) -> Iterable[Any]:
         return self.options
@@ -104,7 +107,9 @@ class Choice(Parameter):
     def parse(self, text: str) -> Any:
         fitting = [option for option in self.options if typed(option) == text]
         if len(fitting) != 1:
-            raise SpaceError(f"wanted one of {', '.join(map(typed, self.options))}, got {text!r}")
+            raise SpaceError(
+                f"wanted one of {cut(', '.join(map(typed, self.options)), 1000)}, got {brief(text)}"
+            )
         return fitting[0]
 
     def to_json(self, value: Any) -> Any:
@@ -115,7 +120,7 @@ class Choice(Parameter):
             return value
         place = value["option"]
         if type(place) is not int or not 0 <= place < len(self.options):
-            raise SpaceError(f"wanted the place of an option, got {value!r}")
+            raise SpaceError(f"wanted the place of an option, got {brief(value)}")
         return self.options[place]
 
     def place(self, value: Any) -> float:
@@ -126,15 +131,38 @@ class Choice(Parameter):
         return list(self.options[:: -(-len(self.options) // MOST_MARKS)])
 
     def spread(self, count: int) -> list[Any]:
-        return list(self.options)
+        return list(self.options[:: -(-len(self.options) // MOST_COLUMNS)])
 
     @property
     def middle(self) -> list[float]:
-        return [1.0 / self.width] * self.width if self._one_hot else [0.5]
+        return [1.0 / self.width] * self.width if self._one_hot else [0.5] * self.width
+
+    def points(self) -> Array:
+        return self._columns(np.arange(len(self.options)))
 
     @property
     def _one_hot(self) -> bool:
-        return len(self.options) > 2 and not self.ordered
+        return 2 < len(self.options) <= MOST_COLUMNS and not self.ordered
+
+    @property
+    def _coded(self) -> bool:
+        return len(self.options) > MOST_COLUMNS and not self.ordered
+
+    def _columns(self, index: Rows) -> Array:
+        """The columns (m, width) of the options with these indices."""
+        if self._coded:
+            return codewords.columns(index.astype(np.uint64))
+        if self._one_hot:
+            return np.asarray((index[:, None] == np.arange(len(self.options))).astype(np.float64))
+        return (index / max(len(self.options) - 1, 1))[:, None]
+
+    def _at(self, U: Array) -> Rows:
+        """The index of the option nearest to each row of U, or of the one that its codeword falls to."""
+        if self._coded:
+            return codewords.index(U, len(self.options)).astype(np.intp)
+        if self._one_hot:
+            return np.asarray(np.argmax(U, axis=1))
+        return np.floor(U[:, 0] * (len(self.options) - 1) + 0.5).astype(np.intp)
 
     @cached_property
     def _index(self) -> dict[tuple[type, Hashable], int]:
@@ -146,7 +174,7 @@ class Choice(Parameter):
             index = self._index.get((type(value), value))
             return self.options.index(value) if index is None else index
         except (ValueError, TypeError):
-            raise SpaceError(f"wanted one of {list(self.options)!r}, got {value!r}") from None
+            raise SpaceError(f"wanted one of {brief(list(self.options), 1000)}, got {brief(value)}") from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,10 +186,7 @@ class Fixed(Parameter):
 
     def checked(self) -> Fixed:
         value = self.value.item() if isinstance(self.value, np.generic) else self.value
-        try:
-            hash(value)
-        except TypeError:
-            raise SpaceError(f"wanted a hashable value, got {value!r}") from None
+        _check_option(value, "values")
         return Fixed(value, self.when)
 
     @property
@@ -183,7 +208,7 @@ class Fixed(Parameter):
         except (TypeError, ValueError):  # an array
             same = False
         if not same and given is not self.value:  # NaN is not even equal to itself
-            raise SpaceError(f"wanted {self.value!r}, which is fixed, got {value!r}")
+            raise SpaceError(f"wanted {brief(self.value)}, which is fixed, got {brief(value)}")
         return self.value
 
     def encode(self, value: Any) -> list[float]:
@@ -203,7 +228,7 @@ class Fixed(Parameter):
 
     def parse(self, text: str) -> Any:
         if text != typed(self.value):
-            raise SpaceError(f"wanted {typed(self.value)}, which is fixed, got {text!r}")
+            raise SpaceError(f"wanted {cut(typed(self.value), 200)}, which is fixed, got {brief(text)}")
         return self.value
 
     def to_json(self, value: Any) -> Any:
@@ -220,6 +245,17 @@ class Fixed(Parameter):
 
     def spread(self, count: int) -> list[Any]:
         return [self.value]
+
+
+def _check_option(option: Any, what: str) -> None:
+    try:
+        hash(option)
+    except TypeError:
+        raise SpaceError(f"wanted hashable {what}, got {brief(option)}") from None
+    try:
+        repr(option)
+    except Exception:  # an integer of thousands of digits, or a class whose repr is broken
+        raise SpaceError(f"wanted {what} that can be written as text, got {brief(option)}") from None
 
 
 def typed(option: Any) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.legible import brief
 from bopp.scales import typed_number
 
 Rows = npt.NDArray[np.intp]
@@ -99,13 +100,18 @@ class Parameter:
     def around(self, U: Array) -> tuple[Array, Rows]:
         """Other values to try for each row of U, as columns, and the index of the row that each belongs to.
 
-        All other options of a Choice, the values a power of two away for an Int, and none without a grid.
+        All other options of a Choice, or some of very many, the values a power of two away for an Int, and
+        none without a grid.
         """
         raise NotImplementedError
 
     def values(self) -> Iterable[Any]:
         """Every value, in order."""
         raise NotImplementedError
+
+    def points(self) -> Array:
+        """The columns (levels, width) of every value, in order."""
+        return np.array([self.encode(value) for value in self.values()])
 
     @property
     def middle(self) -> list[float]:
@@ -133,7 +139,7 @@ class Parameter:
         raise NotImplementedError
 
     def spread(self, count: int) -> list[Any]:
-        """About `count` values, from one end to the other."""
+        """About `count` values, from one end to the other; of options all, or a hundred of more."""
         steps = np.linspace(0.0, 1.0, count).tolist()
         return list(dict.fromkeys(self.decode([u] + [0.5] * (self.width - 1)) for u in steps))
 
@@ -153,7 +159,7 @@ def _conditions(when: Any) -> When:
     except (TypeError, ValueError):
         found = ()
     if not found or not all(isinstance(name, str) and values for name, values in found):
-        raise SpaceError(f'when: wanted a dict such as {{"optimizer": ["sgd"]}}, got {when!r}')
+        raise SpaceError(f'when: wanted a dict such as {{"optimizer": ["sgd"]}}, got {brief(when)}')
     return found
 
 

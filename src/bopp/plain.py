@@ -140,8 +140,8 @@ def _write_answer(trial: Trial | Superseded) -> dict[str, Any]:
 def _read_answer(row: Mapping[str, Any]) -> dict[str, Any]:
     if not all(isinstance(row.get(name), str | None) for name in TEXTS):
         raise BoppError(f"wanted texts as {', '.join(TEXTS)}, got {dict(row)!r}")
-    times = {name: _read_time(row[name]) for name in TIMES if name in row}
-    dicts = {name: {key: _read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
+    times = {name: read_time(row[name]) for name in TIMES if name in row}
+    dicts = {name: {key: read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
     return {**row, **times, **dicts, "state": one_of(get_args(State), row["state"])}
 
 
@@ -281,11 +281,13 @@ def _write_number(value: Any) -> Any:
     return {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _read_number(value: Any) -> Any:
+def read_number(value: Any) -> Any:
+    """A number, also one that JSON cannot hold, or whatever else a measurement is."""
     return float(value["number"]) if isinstance(value, dict) else value
 
 
-def _read_time(text: str | None) -> datetime | None:
+def read_time(text: str | None) -> datetime | None:
+    """A moment, which must be given with its zone."""
     if text is None:
         return None
     time = datetime.fromisoformat(text)

@@ -16,6 +16,7 @@ import numpy as np
 
 from bopp.data import Array, History
 from bopp.errors import NoResultError, RecipeError, TellError
+from bopp.legible import brief
 from bopp.space import Params, Space
 from bopp.trial import Answer, State, Trial, measurement, number_of
 
@@ -95,9 +96,9 @@ class Problem:
     ):
         objectives = {"value": "minimize"} if objectives is None else objectives
         if not isinstance(objectives, Mapping) or not objectives:
-            raise RecipeError(f"wanted a dict of objectives with their directions, got {objectives!r}")
+            raise RecipeError(f"wanted a dict of objectives with their directions, got {brief(objectives)}")
         if not isinstance(constraints, Iterable):
-            raise RecipeError(f"wanted a list of constraints, got {constraints!r}")
+            raise RecipeError(f"wanted a list of constraints, got {brief(constraints)}")
         for name, direction in objectives.items():
             _check_name("an objective", name)
             checked_direction(direction)
@@ -121,7 +122,9 @@ class Problem:
         if not isinstance(space, Problem):
             return Problem(space, {"value": "minimize" if direction is None else direction})
         if direction is not None:
-            raise RecipeError(f"a Problem has directions of its own, got direction {direction!r} beside it")
+            raise RecipeError(
+                f"a Problem has directions of its own, got direction {brief(direction)} beside it"
+            )
         return space
 
     def in_space(self, space: Declaration) -> Problem:
@@ -181,7 +184,8 @@ class Problem:
             if name not in numbers:
                 wanted, got = ", ".join(self.names), ", ".join(map(repr, given)) or "nothing"
                 return Answer(
-                    error=f"{name!r} is missing: wanted {wanted}, got {got}", measurements=numbers | others
+                    error=f"{brief(name)} is missing: wanted {wanted}, got {got}",
+                    measurements=numbers | others,
                 )
             if not math.isfinite(numbers[name]):
                 what = "the value" if name == "value" else repr(name)
@@ -264,9 +268,9 @@ class Problem:
 
     def _named(self, returned: Any) -> dict[str, Any]:
         if isinstance(returned, Mapping):
-            return {name if isinstance(name, str) else repr(name): value for name, value in returned.items()}
+            return {name if isinstance(name, str) else brief(name): value for name, value in returned.items()}
         if len(self.objectives) > 1:
-            raise TellError(f"wanted a dict with {', '.join(self.names)}, got {returned!r}")
+            raise TellError(f"wanted a dict with {', '.join(self.names)}, got {brief(returned)}")
         return {self.objective: returned}
 
     def _noise(self, noise: Any) -> dict[str, float]:
@@ -279,26 +283,26 @@ class Problem:
             found[name] = number_of(sd, "noise")
             if name not in self.names or not 0.0 <= found[name] < math.inf:
                 wanted = ", ".join(self.names)
-                raise TellError(f"noise: wanted a standard deviation >= 0 of {wanted}, got {noise!r}")
+                raise TellError(f"noise: wanted a standard deviation >= 0 of {wanted}, got {brief(noise)}")
         return found
 
 
 def checked_direction(direction: Any) -> Direction:
     """The direction, if it is a valid one."""
     if direction not in get_args(Direction):
-        raise RecipeError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        raise RecipeError(f"direction must be 'minimize' or 'maximize', got {brief(direction)}")
     found: Direction = direction
     return found
 
 
 def _check_name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not name:
-        raise RecipeError(f"wanted a text as the name of {what}, got {name!r}")
+        raise RecipeError(f"wanted a text as the name of {what}, got {brief(name)}")
 
 
 def _checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds:
     if not isinstance(constraint, AtMost | AtLeast | Holds):
-        raise RecipeError(f"wanted constraints AtMost, AtLeast or Holds, got {constraint!r}")
+        raise RecipeError(f"wanted constraints AtMost, AtLeast or Holds, got {brief(constraint)}")
     _check_name("a constraint", constraint.name)
     if isinstance(constraint, Holds):
         if not callable(constraint.predicate):
@@ -308,9 +312,9 @@ def _checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds:
         return constraint
     bound = constraint.bound
     if isinstance(bound, bool) or not isinstance(bound, int | float | np.integer | np.floating):
-        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {bound!r}")
-    if not math.isfinite(bound):
-        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {bound!r}")
+        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
+    if not math.isfinite(number_of(bound)):
+        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
     return type(constraint)(constraint.name, float(bound))
 
 

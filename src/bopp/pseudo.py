@@ -25,6 +25,10 @@ from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.known import Known
 
+MOST_SHOWN = (
+    1000  # pending or failed points in a model: that many cost a tenth of a second, ten times more minutes
+)
+
 Policy = Callable[[Known], Data]
 Valuation = Callable[[Known, Array], Array]
 
@@ -133,7 +137,7 @@ class Pending(_Adds):
     """Points under evaluation, with the value expected of them, so that they are not suggested again.
 
     `value` is a key of `VALUATIONS`, which docs/pending.md compares, or a function of what is known and the
-    points.
+    points. Of more than 1000 points, the model sees the latest 500, and 500 spaced evenly among the others.
     """
 
     value: str | Valuation = "expected"
@@ -142,14 +146,16 @@ class Pending(_Adds):
         _check_valuation("Pending", self.value)
 
     def __call__(self, known: Known) -> Data:
-        return Data(known.pending, _valuation(self.value)(known, known.pending))
+        X = _shown(known.pending)
+        return Data(X, _valuation(self.value)(known, X))
 
 
 @dataclass(frozen=True)
 class Failed(_Adds):
     """Points whose evaluation failed, with a poor value, so that the search keeps away from them.
 
-    `value` is a key of `VALUATIONS` or a function of what is known and the points.
+    `value` is a key of `VALUATIONS` or a function of what is known and the points. Of more than 1000 points,
+    the model sees the latest 500, and 500 spaced evenly among the others.
     """
 
     value: str | Valuation = "pessimistic"
@@ -158,7 +164,8 @@ class Failed(_Adds):
         _check_valuation("Failed", self.value)
 
     def __call__(self, known: Known) -> Data:
-        return Data(known.failed, _valuation(self.value)(known, known.failed))
+        X = _shown(known.failed)
+        return Data(X, _valuation(self.value)(known, X))
 
 
 VALUATIONS: dict[str, Valuation] = {
@@ -173,6 +180,15 @@ VALUATIONS: dict[str, Valuation] = {
 """Values for points that have none, in this order: the model's mean at the point, but no more than at the
 incumbent; its mean at the incumbent; its mean at the point; that mean minus two standard deviations, but at
 most the median observed value; and the best, worst and mean observed value."""
+
+
+def _shown(X: Array) -> Array:
+    """The points of which the model is told; the search keeps off the very places of all others too."""
+    if len(X) <= MOST_SHOWN:
+        return X
+    latest, spaced = MOST_SHOWN // 2, MOST_SHOWN - MOST_SHOWN // 2
+    earlier = np.arange(spaced) * (len(X) - latest) // spaced
+    return np.vstack([X[earlier], X[-latest:]])
 
 
 def _pessimistic(known: Known, X: Array) -> Array:

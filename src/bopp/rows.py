@@ -13,10 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, get_args
 
 from bopp.errors import BoppError, SpaceError, TellError
+from bopp.legible import cell, from_cell
+from bopp.option import typed
 from bopp.parameter import Parameter
 from bopp.problem import Problem
 from bopp.space import Params
@@ -73,6 +76,15 @@ def observed(problem: Problem, names: Sequence[str], rows: Rows, value: str | No
     return found
 
 
+def write_csv(problem: Problem, trials: Sequence[Trial]) -> Iterator[str]:
+    """The trials as rows of a CSV file, for `read_csv`; no cell is a formula or acts on a terminal."""
+    table = columns(problem, trials, written=typed)
+    for row in ([*table], *zip(*table.values(), strict=True)):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(map(_written, row))
+        yield line.getvalue()
+
+
 def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[list[Trial], int]:
     """The measurements of a CSV file as observed trials, and how many rows were left out.
 
@@ -82,12 +94,13 @@ def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[lis
     rows = _csv_rows(lines, max(",;", key=partial(_width, lines)))
     _, names = next(rows, ("", []))
     known = {*problem.names, *problem.space.parameters}
+    names = list(map(from_cell, names))
     names = [name if name in known else name.strip() for name in names]
     cells: list[tuple[str, Mapping[str, Any]]] = []
     for where, row in rows:
         if len(row) != len(names):
             raise TellError(f"{where}: wanted {len(names)} cells, as in the first line, got {len(row)}")
-        cells.append((where, dict(zip(names, row, strict=True))))
+        cells.append((where, dict(zip(names, map(from_cell, row), strict=True))))
     trials = observed(problem, names, cells, value)
     return trials, len(cells) - len(trials)
 
@@ -213,7 +226,7 @@ def _of_blank(parameter: Parameter, cell: Any) -> Iterator[Any]:
     if parameter.width == 0:
         yield parameter.decode(())
         return
-    for option in (None, "") if isinstance(cell, str) else (None,):
+    for option in (cell, None, "") if isinstance(cell, str) else (None,):
         with suppress(SpaceError):
             yield parameter.check(option)
 
@@ -248,6 +261,11 @@ def _number(cell: Any) -> float:
         return float(cell)
     except ValueError:
         raise TellError(f"wanted a number, got {cell!r}") from None
+
+
+def _written(value: Any) -> Any:
+    value = value.isoformat() if isinstance(value, datetime) else value
+    return cell(value) if isinstance(value, str) else value
 
 
 def _measured(cell: Any) -> Any:

@@ -11,13 +11,14 @@ import numpy as np
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.legible import brief
 
 
 def typed_number(text: str) -> int | float:
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
-    raise SpaceError(f"wanted a number, got {text!r}")
+    raise SpaceError(f"wanted a number, got {brief(text)}")
 
 
 def round_numbers(low: float, high: float, log: bool = False) -> list[float]:
@@ -45,7 +46,7 @@ def real(name: str, value: Any) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise SpaceError(f"{name}: wanted a finite number, got {value!r}")
+    raise SpaceError(f"{name}: wanted a finite number, got {brief(value)}")
 
 
 def whole(name: str, value: Any) -> int:
@@ -53,14 +54,14 @@ def whole(name: str, value: Any) -> int:
         return int(value)
     if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):
         return int(value)
-    raise SpaceError(f"{name}: wanted a whole number, got {value!r}")
+    raise SpaceError(f"{name}: wanted a whole number, got {brief(value)}")
 
 
 def check_range(low: float, high: float, log: bool) -> None:
     if not low < high:
-        raise SpaceError(f"low must be below high, got low={low!r}, high={high!r}")
+        raise SpaceError(f"low must be below high, got low={brief(low)}, high={brief(high)}")
     if log and low <= 0:
-        raise SpaceError(f"log wants low above 0, got low={low!r}")
+        raise SpaceError(f"log wants low above 0, got low={brief(low)}")
 
 
 def check_step(low: float, high: float, step: float | None, log: bool) -> None:
@@ -68,9 +69,9 @@ def check_step(low: float, high: float, step: float | None, log: bool) -> None:
         return
     fits = step <= high - low or (isinstance(step, float) and steps_between(low, high, step) >= 1.0)
     if not step > 0 or not fits:
-        raise SpaceError(f"step must be above 0 and at most high - low, got {step!r}")
+        raise SpaceError(f"step must be above 0 and at most high - low, got {brief(step)}")
     if log:
-        raise SpaceError(f"wanted either log or a step, got both: step={step!r}")
+        raise SpaceError(f"wanted either log or a step, got both: step={brief(step)}")
 
 
 def steps_between(low: float, high: float, step: float) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.optimize import direct
 
 from bopp.data import Array, History
 from bopp.errors import RecipeError
+from bopp.legible import brief
 from bopp.space import Space
 
 SAME = 1e-6  # Floats closer than this fraction of their range count as equal
@@ -60,7 +62,9 @@ class Gradients:
     def __post_init__(self) -> None:
         for name in ("candidates", "local", "starts", "steps"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise RecipeError(f"Gradients: {name} must be an integer >= 1, got {getattr(self, name)!r}")
+                raise RecipeError(
+                    f"Gradients: {name} must be an integer >= 1, got {brief(getattr(self, name))}"
+                )
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
@@ -96,7 +100,7 @@ class Direct:
 
     def __post_init__(self) -> None:
         if not isinstance(self.evaluations, int) or self.evaluations < 1:
-            raise RecipeError(f"Direct: evaluations must be an integer >= 1, got {self.evaluations!r}")
+            raise RecipeError(f"Direct: evaluations must be an integer >= 1, got {brief(self.evaluations)}")
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         tried: list[Array] = []
@@ -221,14 +225,15 @@ def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array,
 
 def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
     """The first of the points, best first, that no trial has used; failing that, any unused one there is."""
+    fresh = partial(_fresh, space=space, taken=taken, seen=_exact(space, taken))
     for u in U:
-        if (fresh := _fresh(u, space, taken)) is not None:
-            return fresh
+        if (found := fresh(u)) is not None:
+            return found
     scarce = space.size < ENUMERABLE + 2 * len(taken)
     spare = space.grid if scarce else rng.random((1000, space.dimension))
     for u in rng.permutation(spare):
-        if (fresh := _fresh(u, space, taken)) is not None:
-            return fresh
+        if (found := fresh(u)) is not None:
+            return found
     return np.asarray(U[0])
 
 
@@ -252,8 +257,15 @@ def _foremost(values: Array) -> int:
     return first if rivals == 1 else int(ranked(values)[0])
 
 
-def _fresh(u: Array, space: Space, taken: Array) -> Array | None:
+def _fresh(u: Array, space: Space, taken: Array, seen: set[bytes] | None) -> Array | None:
     """The point of the grid at u, or None if a trial has used it."""
     u = space.point(u)
+    if seen is not None:
+        return None if (u + 0.0).tobytes() in seen else u  # -0.0 becomes 0.0
     tolerance = np.where(space.real, SAME, 0.0)
     return None if (np.abs(taken - u) <= tolerance).all(axis=1).any() else u
+
+
+def _exact(space: Space, taken: Array) -> set[bytes] | None:
+    """The points that trials have used, if only the very same point counts as used: looked up at once."""
+    return None if space.real.any() else {u.tobytes() for u in taken + 0.0}

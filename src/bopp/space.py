@@ -23,6 +23,7 @@ from bopp.data import Array
 from bopp.errors import SpaceError
 from bopp.held import Held
 from bopp.kinds import parameter as declared
+from bopp.legible import brief
 from bopp.parameter import Parameter
 
 Params = dict[str, Any]
@@ -37,12 +38,12 @@ class Space:
         if isinstance(parameters, Space):
             parameters = parameters.parameters
         if not isinstance(parameters, Mapping):
-            raise SpaceError(f"wanted a dict of name to Float, Int, Choice or Fixed, got {parameters!r}")
+            raise SpaceError(f"wanted a dict of name to Float, Int, Choice or Fixed, got {brief(parameters)}")
         if not parameters:
             raise SpaceError("wanted at least one parameter, got an empty space")
         for name in parameters:
             if not isinstance(name, str):
-                raise SpaceError(f"wanted parameter names that are strings, got {name!r}")
+                raise SpaceError(f"wanted parameter names that are strings, got {brief(name)}")
         self.parameters: dict[str, Parameter] = {
             name: _named(name, lambda one=one: declared(one).checked()) for name, one in parameters.items()
         }
@@ -107,14 +108,14 @@ class Space:
         Those that are fixed may be left out.
         """
         if not isinstance(params, Mapping):
-            raise SpaceError(f"wanted a dict of params, got {params!r}")
+            raise SpaceError(f"wanted a dict of params, got {brief(params)}")
         unknown = [name for name in params if name not in self.parameters]
         checked: Params = {}
         missing: list[str] = []
         for name in self._conditions.order:
             if not self._conditions.apply(name, checked):
                 if name in params and not missing:
-                    raise SpaceError(f"{self._conditions.words(name)}, got {params!r}")
+                    raise SpaceError(f"{self._conditions.words(name)}, got {brief(params)}")
             elif name in params:
                 checked[name] = self.check_one(name, params[name])
             elif self.parameters[name].width:
@@ -133,7 +134,7 @@ class Space:
     def check_part(self, params: Mapping[str, Any]) -> Params:
         """Some of the params in their own types, and whatever else these decide; the rest is left open."""
         if not isinstance(params, Mapping):
-            raise SpaceError(f"wanted a dict of params, got {params!r}")
+            raise SpaceError(f"wanted a dict of params, got {brief(params)}")
         unknown = [name for name in params if name not in self.parameters]
         if unknown or not params:
             raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {unknown or 'none'}")
@@ -144,7 +145,7 @@ class Space:
             if not values or (other in found and encode(found[other]) not in map(encode, values)):
                 names = [name for name in self.parameters if name in found or name in wanted]
                 blamed = [name for name in names if other in dict(self.parameters[name].conditions)]
-                raise SpaceError(f"{', '.join(map(self._conditions.words, blamed))}, got {params!r}")
+                raise SpaceError(f"{', '.join(map(self._conditions.words, blamed))}, got {brief(params)}")
             if len(values) == 1:
                 found[other] = values[0]
         for name in self._conditions.order:
@@ -265,7 +266,7 @@ class Space:
             return np.array(
                 [self._row(params) for params in self._conditions.combinations(self._conditions.order)]
             )
-        parts = [np.array([p.encode(value) for value in p.values()]) for p in self.parameters.values()]
+        parts = [parameter.points() for parameter in self.parameters.values()]
         places = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
         return np.hstack([part[place] for part, place in zip(parts, places, strict=True)])
 
@@ -295,4 +296,4 @@ def _named(name: str, check: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return check(*arguments)
     except SpaceError as error:
-        raise SpaceError(f"{name!r}: {error}") from None
+        raise SpaceError(f"{brief(name)}: {error}") from None

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from bopp.errors import TellError
+from bopp.legible import brief
 from bopp.space import Params
 
 State = Literal["asked", "done", "failed", "dropped"]
@@ -169,13 +170,13 @@ def number_of(value: Any, name: str = "value") -> float:
         return math.nan
     kind = getattr(getattr(value, "dtype", None), "kind", "f")  # NumPy's scalars and arrays have one
     if not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0 or kind not in "biuf":
-        raise TellError(f"wanted a number as {name}, got {value!r}")
+        raise TellError(f"wanted a number as {name}, got {brief(value)}")
     try:
         return float(value) + 0.0  # turns -0.0 into 0.0, as databases do
     except OverflowError:
         return math.inf
     except (TypeError, ValueError) as error:
-        raise TellError(f"wanted a number as {name}, got {value!r}: {error}") from None
+        raise TellError(f"wanted a number as {name}, got {brief(value)}: {error}") from None
 
 
 def measurement(value: Any) -> Any:

@@ -13,9 +13,11 @@ Exit codes
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -23,8 +25,9 @@ import typer
 import bopp
 from bopp.cli import ask_tell, correct, running, show
 from bopp.cli.paper import paper
-from bopp.cli.terminal import say
+from bopp.cli.terminal import say, silence
 from bopp.errors import BoppError, NoResultError, ObjectiveError, StoreError
+from bopp.run.interrupts import SIGNALS
 
 app = typer.Typer(
     name="bopp",
@@ -59,20 +62,45 @@ def _bopp(version: Annotated[bool, typer.Option("--version", help="Tell it and e
 
 def main() -> NoReturn:
     """Run a command; an error becomes one line on the error stream and an exit code."""
-    words = sys.argv[1:]
-    debug = "--debug" in words
     _prepare()
     try:
-        code = app([word for word in words if word != "--debug"], prog_name="bopp", standalone_mode=False)
-    except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        code = _ended(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    for number in SIGNALS:  # it has ended: one more would kill it, and hide the exit code
+        signal.signal(number, signal.SIG_IGN)
+    lost = _lost_output()
+    if lost and not code:
+        say(f"bopp: cannot write to the standard output: {lost}")
+        code = 3
+    sys.exit(code)
+
+
+def _ended(words: list[str]) -> Any:
+    """The exit code of a command."""
+    place = words.index("--") if "--" in words else len(words)  # beyond it, every word is itself
+    debug = "--debug" in words[:place]
+    asked = [word for word in words[:place] if word != "--debug"] + words[place:]
+    try:
+        return app(asked, prog_name="bopp", standalone_mode=False)
+    except typer.Abort:
+        return 130
     except SystemExit as end:
-        sys.exit(0 if end.code == 1 else end.code)  # 1: whoever read our output closed the pipe
+        return 0 if end.code == 1 else end.code  # 1: whoever read our output closed the pipe
     except Exception as error:
         if debug:
             raise
-        sys.exit(_explained(error))
-    sys.exit(code)
+        return _explained(error)
+
+
+def _lost_output() -> str | None:
+    """Why the output could not be written, if so; nothing is wrong if its reader has seen enough."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        silence(sys.stdout)
+        return None if isinstance(error, BrokenPipeError) else getattr(error, "strerror", str(error))
+    return None
 
 
 def _prepare() -> None:
@@ -81,26 +109,50 @@ def _prepare() -> None:
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) is not signal.SIG_IGN:  # which nohup sets
             signal.signal(number, _interrupt)
-    for name in ("stdout", "stderr"):
+    for number in range(3):
+        _opened(number)
+    for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, io.StringIO())
-        elif hasattr(stream, "reconfigure"):
+        elif name != "stdin" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # for letters that a terminal cannot show
+
+
+def _opened(stream: int) -> None:
+    """Open a standard stream that was closed, lest a database gets its number and others print into it."""
+    try:
+        os.fstat(stream)
+    except OSError:
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
+def _printed(error: OSError) -> bool:
+    """Whether an error came of printing: all else that writes is in other rooms, or says so itself."""
+    place = error.__traceback__
+    while place and place.tb_next:
+        place = place.tb_next
+    room = Path(place.tb_frame.f_code.co_filename).parent if place else None
+    return room is not None and (room == Path(__file__).parent or room.name == "rich")
+
+
 def _explained(error: Exception) -> int:
+    from bopp.study.address import censored
+
     if hasattr(error, "format_message"):  # typer's own, about the request
-        text = error.format_message()
+        text = censored(error.format_message())
         say(text if text.startswith("Usage:") else f"bopp: {text}")
         return 2
     if not isinstance(error, BoppError):
-        say(f"bopp: {type(error).__name__}: {error} (--debug shows where)")
+        if isinstance(error, OSError) and _printed(error):
+            say(f"bopp: cannot write to the standard output: {error.strerror}")
+            return 3
+        say(censored(f"bopp: {type(error).__name__}: {error} (--debug shows where)"))
         return 1
-    say(f"bopp: {error}")
+    say(censored(f"bopp: {error}"))
     codes = {StoreError: 3, NoResultError: 4, ObjectiveError: 5}
     return next((code for kind, code in codes.items() if isinstance(error, kind)), 2)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json as texts
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, held_open, record
-from bopp.cli.terminal import print_pairs, say, shown_value
+from bopp.cli.source import STUDY, Json, Name, Source, held_open, is_url, record
+from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import BoppError, ConfigError, SpaceError
 from bopp.rows import read_csv
 
@@ -45,8 +44,9 @@ def ask(
         for trial in asked:
             params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
             print_pairs([(f"trial {trial.number}", ""), *params])
-        where = "" if source == STUDY else f" --in {shlex.quote(study.url if '://' in source else source)}"
-        say(f"Then: bopp tell {asked[0].number} VALUE{where}, or --failed REASON")
+        where = {"in": None if source == STUDY else study.url if is_url(source) else source, "name": name}
+        say(f"Then: {pasted('tell', asked[0].number, 'VALUE', **where)}")
+        say(f"  or: {pasted('tell', asked[0].number, **where, failed='REASON')}")
 
 
 def tell(

@@ -7,13 +7,14 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
+from bopp.cli.terminal import say
 from bopp.errors import NoResultError
 from bopp.legible import one_line
 from bopp.result import Result
@@ -61,7 +62,10 @@ class Logged:
 
 @dataclass(frozen=True)
 class Unbroken:
-    """An objective in its own process that may print although nobody reads it any more, as after `| head`."""
+    """An objective in its own process that may print although nobody can read it.
+
+    After `| head` nobody does; on a full disk, what is printed is lost and not the trial.
+    """
 
     objective: Objective
 
@@ -69,7 +73,31 @@ class Unbroken:
         for stream in (1, 2):
             if _nobody_reads(stream):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        sys.stdout, sys.stderr = _Patient(sys.stdout), _Patient(sys.stderr)
         return self.objective(params)
+
+
+class _Patient:
+    """A stream to which writing never fails."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            return self._stream.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _nobody_reads(stream: int) -> bool:
@@ -100,8 +128,7 @@ class Lines:
     def interrupted(self) -> None: ...
 
     def _say(self, text: str) -> None:
-        with suppress(OSError):  # a closed pipe is no reason to end a study
-            print(one_line(text), file=sys.stderr, flush=True)
+        say(one_line(text))
 
 
 class Screen:
@@ -120,7 +147,8 @@ class Screen:
         self.waiting()
 
     def waiting(self) -> None:
-        self._screen.update(self._drawn(), refresh=True)
+        with suppress(OSError):  # a terminal that is gone is no reason to end a study
+            self._screen.update(self._drawn(), refresh=True)
 
     def told(self, trial: Trial, result: Result) -> None:
         self._ended_here += 1

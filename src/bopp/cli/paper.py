@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from bopp.cli.terminal import progress, say
+from bopp.cli.terminal import pasted, progress, say
 from bopp.errors import PaperError
 from bopp.paper.runs import (
     ACQUISITIONS,
@@ -113,7 +113,7 @@ def paper_run(
     except KeyboardInterrupt:
         say("Stopped. What is done is kept; the same command goes on.")
         raise
-    say(f"{len(keys)} runs are in {out}. Next: bopp paper table --out {out}")
+    say(f"{len(keys)} runs are in {out}. Next: {pasted('paper', 'table', out=out)}")
 
 
 @paper.command("table")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bopp.cli.source import STUDY, Name, Source, existing, opened
-from bopp.cli.terminal import print_pairs, say, shown_value
+from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 from bopp.run.failures import Policy
 
@@ -28,6 +27,7 @@ Failing = Annotated[
     Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
 ]
 
+LEASE = 60.0  # seconds
 ON_ITS_OWN = math.inf  # as a timeout: evaluate in a separate process, however long it takes
 
 
@@ -37,15 +37,16 @@ def init(folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Pa
 
     files = {folder / STUDY: TEMPLATE, folder / "objective.py": OBJECTIVE_TEMPLATE}
     for path in files:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} is there already; nothing was written")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in files.items():
-            path.write_text(text, encoding="utf-8")
+            with path.open("x", encoding="utf-8") as file:  # never through a link that was just planted
+                file.write(text)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {error.strerror}") from None
-    say(f"Wrote {' and '.join(map(str, files))}. Change them, then: bopp run {folder / STUDY}")
+    say(f"Wrote {' and '.join(map(str, files))}. Change them, then: {pasted('run', folder / STUDY)}")
 
 
 def run(
@@ -60,9 +61,7 @@ def run(
     config = load(file)
     job = _job_of(config, workers or config.workers, budget, None, failures)
     with opened(config, None, config.lease) as study:
-        given = (("workers", workers), ("budget", budget), ("failures", failures))
-        options = [f" --{name} {value}" for name, value in given if value]
-        again = f"bopp run {shlex.quote(str(file))}{''.join(options)}"
+        again = pasted("run", file, workers=workers, budget=budget, failures=failures)
         _evaluate(study, job, again, file.with_suffix(".log"))
 
 
@@ -76,11 +75,14 @@ def worker(
     python: Annotated[str | None, typer.Option(help="The objective, as module:function.")] = None,
     command: Annotated[str | None, typer.Option(help='The objective, as "program {name}".')] = None,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Give the command its params as JSON there.")
+    ] = False,
     workers: Workers = None,
     budget: Budget = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds for one evaluation.")] = None,
     failures: Failing = None,
-    lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = 60.0,
+    lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = LEASE,
 ) -> None:
     """Join a study and work on it alongside others, on this machine or another.
 
@@ -97,6 +99,8 @@ def worker(
         file = Path(STUDY)
     elif len(given) != 1:
         raise ConfigError(f"wanted one of --file, --python and --command, got {len(given) or 'none'}")
+    if (shell or stdin) and command is None:
+        raise ConfigError(f"wanted {'--shell' if shell else '--stdin'} with --command only")
     with open_study(url, name, lease=lease) as study:
         if file:
             config = load(file)
@@ -106,10 +110,13 @@ def worker(
         elif python is not None:
             job = Job(python_objective(python, Path()), budget, workers or 1, timeout, failures or "stop")
         else:
-            program = Command(command or "", shell, optional=study.space.conditional)
+            program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
             program.check(study.space.parameters)
             job = Job(program, budget, workers or 1, timeout, failures or "stop")
-        again = f"bopp worker {study.url} {study.name!r}, with the same options"
+        options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
+        limits = {"workers": workers, "budget": budget, "timeout": timeout, "failures": failures}
+        silence = {"lease": None if lease == LEASE else lease}
+        again = pasted("worker", study.url, study.name, **options, **limits, **silence)
         _evaluate(study, job, again, Path("bopp-worker.log"))
 
 
@@ -172,7 +179,7 @@ def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
             limits = Limits.from_now(job.target, None, None, job.failures)
             run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:
-        say(f"Stopped. {_counted(study)} are kept in {study.url}. To go on: {again}")
+        say(f"Stopped. {_kept(study)} in {study.url}. To go on: {again}")
         raise
     best = _best(study)
     say(f"{_counted(study)} in {study.url}; best {best.value:.6g} in trial {best.number}")
@@ -185,6 +192,13 @@ def _best(study: Study) -> Trial:
     except NoResultError as error:
         valued = any(trial.state == "done" for trial in study.trials)
         raise NoResultError(str(error) if valued else f"no trial came to a value: {error}") from None
+
+
+def _kept(study: Study) -> str:
+    try:
+        return f"{_counted(study)} are kept"
+    except StoreError:  # there is no time to wait for whoever keeps the store busy
+        return "What was told is kept"
 
 
 def _counted(study: Study) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv as tables
 import json as texts
 import sys
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -14,10 +12,9 @@ import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, existing, record
 from bopp.cli.terminal import print_pairs, print_table, say, shown_value
-from bopp.errors import ConfigError, NoResultError, RecipeError, StoreError, StudyError
+from bopp.errors import BoppError, ConfigError, NoResultError, RecipeError, StoreError, StudyError
 from bopp.legible import legible
-from bopp.option import typed
-from bopp.rows import columns
+from bopp.rows import write_csv
 
 if TYPE_CHECKING:
     from bopp import Result, Study, Trial
@@ -30,27 +27,28 @@ SUMMARY = ["study", "done", "failed", "asked", "best"]
 
 def status(source: Source = STUDY, name: Name = None) -> None:
     """Show how far a study has come, or which studies a store has."""
-    from bopp.study.catalogue import names
+    from bopp.study.catalogue import overview
 
-    if name is None and "://" in source and len(there := names(source)) != 1:
-        rows = []
-        for one in there:
-            with existing(source, one) as study:
-                rows.append(_summary(study))
-        print_table(SUMMARY, rows)
+    seen = overview(source, _summary) if name is None and "://" in source else existing(source, name)
+    if isinstance(seen, list):
+        print_table(SUMMARY, [[one, *_row(summary)] for one, summary in seen])
+        for one, unread in seen:
+            if isinstance(unread, BoppError):
+                say(f"{one!r} cannot be read: {unread}")
         return
-    with existing(source, name) as study:
-        summary = dict(zip(SUMMARY, _summary(study), strict=True))
-        times = [time for trial in study.trials for time in (trial.asked_at, trial.told_at) if time]
+    with seen as study:
+        result = study.result
+        times = [time for trial in result.trials for time in (trial.asked_at, trial.told_at) if time]
         more = {
             "store": study.url,
             "direction": study.problem.aims,
             "parameters": ", ".join(study.space.parameters),
             "queued": str(len(study.queued)),
-            "workers": ", ".join(sorted({_who(trial) for trial in study.trials if trial.state == "asked"})),
+            "workers": ", ".join(sorted({_who(trial) for trial in result.trials if trial.state == "asked"})),
             "last change": max(times).isoformat(" ", "seconds") if times else "",
         }
-        print_pairs(list({**summary, **more}.items()))
+        summary = zip(SUMMARY, [study.name, *_summary(result)], strict=True)
+        print_pairs([*summary, *more.items()])
 
 
 def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
@@ -79,7 +77,8 @@ def trials(
         if json:
             print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
         elif csv:
-            _print_csv(study)
+            for line in write_csv(study.problem, study.trials):
+                print(line, end="")
         elif errors:
             _print_errors(study)
         else:
@@ -124,8 +123,11 @@ def import_(
     name: Annotated[str | None, typer.Argument(help="Another name for the study.")] = None,
 ) -> None:
     """Put an exported study into a store, if it is complete and unchanged."""
-    from bopp.study.address import shown
+    from bopp.study.address import is_url, shown
     from bopp.study.exchange import imported
+
+    if is_url(str(file)):
+        raise ConfigError("wanted a file and then the URL of a store, got a URL as the file")
 
     try:
         content = file.read_bytes()
@@ -194,25 +196,22 @@ def _result(source: str, name: str) -> Result:
         return study.result
 
 
-def _summary(study: Study) -> list[str]:
-    states = [trial.state for trial in study.trials]
+def _summary(result: Result) -> list[str]:
+    states = [trial.state for trial in result.trials]
     try:
-        found = f"{study.best.value:.6g} in trial {study.best.number}"
+        best = result.best
+        found = f"{best.value:.6g} in trial {best.number}"
     except NoResultError:
         found = "none yet"
-    return [study.name, *(str(states.count(state)) for state in ("done", "failed", "asked")), found]
+    return [*(str(states.count(state)) for state in ("done", "failed", "asked")), found]
+
+
+def _row(summary: list[str] | BoppError) -> list[str]:
+    return ["", "", "", "cannot be read"] if isinstance(summary, BoppError) else summary
 
 
 def _who(trial: Trial) -> str:
     return (trial.worker or "somebody").rpartition("/")[0]
-
-
-def _print_csv(study: Study) -> None:
-    writer = tables.writer(sys.stdout, lineterminator="\n")
-    table = columns(study.problem, study.trials, written=typed)
-    writer.writerow(table)
-    for row in zip(*table.values(), strict=True):
-        writer.writerow([cell.isoformat() if isinstance(cell, datetime) else cell for cell in row])
 
 
 def _print_errors(study: Study) -> None:

@@ -20,6 +20,13 @@ Name = Annotated[str | None, typer.Argument(help="The study in the store; not ne
 Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
 
 
+def is_url(source: str) -> bool:
+    """Whether a store is meant and not a study file."""
+    from bopp.study.address import is_url
+
+    return is_url(source)
+
+
 def existing(source: str, name: str | None, read_only: bool = True) -> Study:
     """A study that exists already; by default nothing in its store is changed."""
     from bopp import open_study
@@ -31,7 +38,7 @@ def located(source: str, name: str | None) -> tuple[str, str]:
     """The URL of the store that a study is in, which may have a password, and the name of the study."""
     from bopp.study.config import load
 
-    if "://" in source:
+    if is_url(source):
         return source, name or only(source)
     config = load(Path(source))
     return config.store, name or config.name
@@ -42,7 +49,7 @@ def held_open(source: str, name: str | None) -> Study:
     from bopp import open_study
     from bopp.study.config import load
 
-    if "://" in source:
+    if is_url(source):
         return open_study(source, name or only(source), lease=None)
     return opened(load(Path(source)), name, lease=None)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 from bopp.legible import cut, legible, one_line
 
@@ -15,8 +17,41 @@ LONGEST_CELL = 60  # characters of a value, in a table on a terminal
 
 
 def say(text: str) -> None:
-    """Print a line to the error stream, where it does not mix with results."""
-    print(legible(text), file=sys.stderr, flush=True)
+    """Print a line to the error stream, where it does not mix with results; what nobody can read is lost."""
+    try:
+        print(legible(text), file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # a full disk, a closed pipe, a terminal that is gone
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is written to a stream go nowhere from now on, also what it still holds."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def pasted(command: str, /, *words: object, **options: object) -> str:
+    """A command of bopp as it can be pasted into a shell, whatever the words and the options hold."""
+    flags = [
+        f"--{name}" if value is True else f"--{name}={value}"
+        for name, value in options.items()
+        if value is not None and value is not False
+    ]
+    texts = [str(word) for word in words]
+    ended = [*flags, "--", *texts] if any(text.startswith("-") for text in texts) else [*texts, *flags]
+    return " ".join(map(_quoted, ["bopp", command, *ended]))
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell; what a terminal would act on is spelled as octal numbers."""
+    if word.isprintable():
+        return shlex.quote(word)
+    letters = [
+        chr(byte) if chr(byte).isalnum() and byte < 128 else f"\\{byte:03o}" for byte in os.fsencode(word)
+    ]
+    return f"\"$(printf '{''.join(letters)}')\""
 
 
 def shown_value(value: Any) -> str:

@@ -10,6 +10,7 @@ A folder of an experiment holds
 from __future__ import annotations
 
 import gzip
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -116,7 +117,7 @@ class Folder:
         try:
             return msgspec.json.decode(path.read_bytes(), type=Setting)
         except (FileNotFoundError, NotADirectoryError):
-            hint = f"`bopp paper run --out {self.path}` makes one"
+            hint = f"to make one: bopp paper run --out={shlex.quote(str(self.path))}"
             raise PaperError(f"{self.path} holds no experiment; {hint}") from None
         except DAMAGED as error:
             raise PaperError(f"{path} is damaged: {error}") from None

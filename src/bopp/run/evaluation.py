@@ -87,7 +87,7 @@ def evaluate(objective: Objective, params: Params) -> Returned:
         if isinstance(returned, Mapping):
             return {name: measurement(value) for name, value in returned.items()}, None
         return measurement(returned), None
-    except (KeyboardInterrupt, GeneratorExit):
+    except KeyboardInterrupt:
         raise
     except CommandError as error:
         return None, Failure(str(error), hopeless=isinstance(error, MissingCommand))

@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 from bopp.arguments import checked_seconds
 from bopp.errors import LateTell, ObjectiveError, RecipeError, TellError
+from bopp.legible import brief
 from bopp.result import Result
 from bopp.run.evaluation import Evaluation, Failure
 from bopp.run.failures import Failures, explained
+from bopp.run.interrupts import heeded
 from bopp.run.progress import Meter
 from bopp.trial import Trial
 
@@ -48,7 +50,7 @@ class Limits:
     ) -> Limits:
         """The limits of a run that begins now."""
         if target is not None and not (isinstance(target, Real) and target == target):
-            raise RecipeError(f"target must be a number or None, got {target!r}")
+            raise RecipeError(f"target must be a number or None, got {brief(target)}")
         if callback is not None and not callable(callback):
             raise RecipeError(f"callback must be a function or None, got {callback!r}")
         seconds = checked_seconds("time_limit", time_limit)
@@ -73,34 +75,44 @@ def run_trials(
 
     If the same failure is all that happens, its trials are taken back, and the run ends with an error.
     """
-    while time.monotonic() < limits.deadline:
-        while evaluation.running < workers:
-            began = time.perf_counter()
-            trial = ask()
-            if trial is None:
-                break
-            meter.suggested(time.perf_counter() - began)
-            evaluation.submit(trial)
-        if not evaluation.running:
-            return False
-        meter.waiting()
-        stop = False
-        for trial, returned, failure in evaluation.wait(limits.deadline):
-            limits.failures.check(failure)
-            try:
-                told, failure = _tell(recorder, trial, returned, failure)
-            except LateTell as late:
-                meter.dropped(str(late))
-                continue
-            result = recorder.result
-            meter.told(told, result)
-            if alike := limits.failures.alike(told, returned, failure, result):
-                recorder.retry(*alike, reason="all evaluations failed alike")
-                raise ObjectiveError(explained(alike))
-            stop |= limits.end_after(told, recorder, result)
-        if stop:
-            return True
-    return True
+    with heeded() as check:
+        while time.monotonic() < limits.deadline:
+            check()
+            while evaluation.running < workers and (trial := _asked(ask, meter)):
+                evaluation.submit(trial)
+            if not evaluation.running:
+                return False
+            meter.waiting()
+            if _tell_ended(recorder, evaluation, meter, limits):
+                return True
+        return True
+
+
+def _asked(ask: Callable[[], Trial | None], meter: Meter) -> Trial | None:
+    began = time.perf_counter()
+    trial = ask()
+    if trial is not None:
+        meter.suggested(time.perf_counter() - began)
+    return trial
+
+
+def _tell_ended(recorder: Recorder, evaluation: Evaluation, meter: Meter, limits: Limits) -> bool:
+    """Tell what has ended since; true if that is a reason to stop."""
+    stop = False
+    for trial, returned, failure in evaluation.wait(limits.deadline):
+        limits.failures.check(failure)
+        try:
+            told, failure = _tell(recorder, trial, returned, failure)
+        except LateTell as late:
+            meter.dropped(str(late))
+            continue
+        result = recorder.result
+        meter.told(told, result)
+        if alike := limits.failures.alike(told, returned, failure, result):
+            recorder.retry(*alike, reason="all evaluations failed alike")
+            raise ObjectiveError(explained(alike))
+        stop |= limits.end_after(told, recorder, result)
+    return stop
 
 
 def _tell(

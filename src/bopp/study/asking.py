@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import sqlalchemy as sa
 
 from bopp import log
+from bopp.errors import StoreError
 from bopp.plain import read_recipe
 from bopp.space import Params
 from bopp.study import identity
 from bopp.study.definition import Definition
+from bopp.study.known import Known
 from bopp.study.leases import Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket
 from bopp.study.store import Moment, Store
-from bopp.study.tickets import Tickets
+from bopp.study.tickets import Hold, Tickets
 from bopp.suggest import Recipe, suggest
 from bopp.trial import Origin, Trial
 
@@ -51,21 +54,22 @@ class Asking:
             self._recipe = read_recipe(self._definition.parts)
         return self._recipe
 
-    def ask(self, budget: float) -> Trial | None:
+    def ask(self, budget: float, run: object = None) -> Trial | None:
         """The next trial; None once `budget` trials were asked for and there is none to take over."""
         ticket = new_ticket()
         with self._store.turn(self._definition.id):
             while plan := self._plan(budget):
-                self._tickets.hold(plan.number, ticket)
                 try:
                     trial = self._store.write(partial(self._claim, plan, ticket))
+                    if trial:
+                        self._tickets.hold(ticket, Hold(trial.number, run))
                 except KeyboardInterrupt:  # the caller never gets this trial, so give it back
-                    self._tickets.release(plan.number)
+                    with suppress(StoreError):  # if that fails, its lease runs out
+                        self._tickets.give_back(ticket)
                     raise
                 if trial:
                     self._log(plan, trial)
                     return trial
-                self._tickets.drop(plan.number)
         return None
 
     def begun(self, connection: sa.Connection, params: Params, origin: Origin, now: Moment) -> Trial:
@@ -75,31 +79,31 @@ class Asking:
 
     def _plan(self, budget: float) -> Plan | None:
         known, over, queued = self._store.read(self._look)
+        number = len(known.trials)
         if over:
-            old = known[over[0].number]
+            old = known.trials[over[0].number]
             return Plan(old.number, old.params, old.origin, replaces=over[0])
-        if sum(trial.counts and trial.origin != "observed" for trial in known) >= budget:
+        if known.begun >= budget:
             return None
         for ticket, part in queued:
             whole = self._definition.problem.space.is_whole(part)
-            return Plan(len(known), part if whole else self._suggested(known, part), "queued", pops=ticket)
-        return Plan(len(known), self._suggested(known, {}), "suggested")
+            return Plan(number, part if whole else self._suggested(known, part), "queued", pops=ticket)
+        return Plan(number, self._suggested(known, {}), "suggested")
 
-    def _suggested(self, known: tuple[Trial, ...], part: Params) -> Params:
+    def _suggested(self, known: Known, part: Params) -> Params:
         """Params that have these already."""
         self._definition.problem.check_searchable()
-        space, key = self._definition.problem.space, (self._definition.seed, len(known))
+        space, key = self._definition.problem.space, (self._definition.seed, len(known.trials))
         space = space.holding(part) if part else space
-        return space.decode(suggest(space, self.recipe, self._ledger.history(known), key))
+        return space.decode(suggest(space, self.recipe, known.history(), key))
 
-    def _look(
-        self, connection: sa.Connection
-    ) -> tuple[tuple[Trial, ...], list[Lease], list[tuple[str, Params]]]:
+    def _look(self, connection: sa.Connection) -> tuple[Known, list[Lease], list[tuple[str, Params]]]:
         """The trials, the leases of other workers that are over, and the head of the queue."""
         running = self._ledger.leases(connection)  # before the trials, which then include all of these
-        others = [lease for lease in running if lease.ticket not in self._tickets.held.values()]
+        held = self._tickets.held
+        others = [lease for lease in running if lease.ticket not in held]
         over = self._watch.over(others, self._store.now(connection))
-        return self._ledger.trials(connection), over, self._ledger.queued(connection, first=True)
+        return self._ledger.known(connection), over, self._ledger.queued(connection, first=True)
 
     def _log(self, plan: Plan, trial: Trial) -> None:
         if plan.replaces and plan.replaces.seconds:  # 0 if it was given back

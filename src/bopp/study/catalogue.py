@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
-from bopp.errors import StudyError
+from bopp.errors import BoppError, StoreError, StudyError
 from bopp.problem import Declaration, Direction, Problem
-from bopp.study import leases, migration, schema
-from bopp.study.definition import Definition, Wanted
+from bopp.result import Result
+from bopp.study import faults, leases, migration, schema, seal
+from bopp.study.definition import Definition, Wanted, written
+from bopp.study.ledger import Ledger
 from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.suggest import Recipe
+
+T = TypeVar("T")
 
 LONGEST_NAME = 2500  # bytes: PostgreSQL cannot index much more
 
@@ -89,6 +93,31 @@ def names(url: str) -> list[str]:
         return store.read(_names)
 
 
+def overview(url: str, look: Callable[[Result], T]) -> Study | list[tuple[str, T | BoppError]]:
+    """The only study of an existing store, to look at; or what there is to see of each, by name.
+
+    A study that cannot be read has an error in place of that.
+    """
+
+    def look_at(connection: sa.Connection) -> Definition | list[tuple[str, T | BoppError]]:
+        columns = schema.as_of(schema.version_at(connection), *schema.studies.c)
+        rows = connection.execute(sa.select(*columns).order_by(schema.studies.c.created_at)).mappings().all()
+        if len(rows) == 1:
+            return Definition.read(rows[0])
+        return [(str(row["name"]), _seen(connection, row, look)) for row in rows]
+
+    store = Store(url, "look")
+    try:
+        seen = store.read(look_at)
+        if isinstance(seen, Definition):
+            return Study(store, seen)
+    except BaseException:
+        store.close()
+        raise
+    store.close()
+    return seen
+
+
 def checked_name(name: Any) -> str:
     """The name of a study; refused unless every database and terminal can handle it."""
     if not isinstance(name, str) or not name:
@@ -113,10 +142,9 @@ def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
 
 def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at: str) -> sa.RowMapping:
     """Insert a study, defined by plain values; needs a write with `alone`."""
-    texts = {field: json.dumps(value, allow_nan=False) for field, value in columns.items()}
     number = 1 + secrets.randbelow(2**53)  # random: a study created anew is not the old one
-    values = {"id": number, "name": name, "created_at": at, "revision": 0, **texts}
-    connection.execute(schema.studies.insert(), values)
+    values = {"id": number, "name": name, "created_at": at, "revision": 0, **written(columns)}
+    connection.execute(schema.studies.insert(), seal.sealed(values, seal.STUDY))
     row = find(connection, name)
     if row is None:
         raise StudyError(f"the study {name!r} was not kept")
@@ -137,6 +165,19 @@ def _found_or_created(store: Store, name: str, wanted: Wanted, new: dict[str, An
     return row
 
 
+def _seen(connection: sa.Connection, row: sa.RowMapping, look: Callable[[Result], T]) -> T | BoppError:
+    try:
+        study = Definition.read(row)
+        trials = Ledger(study.id, study.problem, study.name).trials(connection)
+        return look(Result(study.problem, trials))
+    except BoppError as error:
+        return error
+    except (exc.OperationalError, UnicodeDecodeError) as error:  # such as a text that is not Unicode
+        if faults.passes(error):
+            raise
+        return StoreError(faults.reason(error))
+
+
 def _delete(connection: sa.Connection, id: int) -> None:
     connection.execute(schema.queue.delete().where(schema.queue.c.study == id))
     connection.execute(schema.trials.delete().where(schema.trials.c.study == id))
@@ -150,4 +191,4 @@ def _absent(store: Store, name: str, why: str = "") -> StudyError:
 
 def _names(connection: sa.Connection) -> list[str]:
     ordered = sa.select(schema.studies.c.name).order_by(schema.studies.c.created_at)
-    return list(connection.execute(ordered).scalars())
+    return [str(name) for name in connection.execute(ordered).scalars()]

@@ -1,5 +1,8 @@
 """Command: an objective that is a program, which gets the params on its command line and prints the result.
 
+The environment has them too, BOPP_PARAMS all as JSON and BOPP_PARAM_name one as text; and so does the
+standard input, as JSON, if that is asked for.
+
 The result is the first of these that its standard output has:
 
     {"value": 0.25}                    the last line that is a JSON object with "value", wherever it is
@@ -12,6 +15,7 @@ number in the object.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -25,8 +29,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from bopp.errors import CommandError, ConfigError, MissingCommand
-from bopp.run.processes import end_with_parent
+from bopp.run.descendants import end_with_parent
 from bopp.space import Params
+from bopp.study.interpreters import HOLE, reader
+from bopp.study.shelltext import shell_commands
 
 LONGEST_READ = 1_000_000  # bytes, from the end of an output
 LONGEST_REASON = 500  # characters of an error text
@@ -34,8 +40,9 @@ NOT_FOUND = 127  # the exit code of a shell that knows no such program
 ALL = "params"  # {params} stands for all of them, as JSON
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-HOLE = "\0"  # stands for a placeholder when only its position matters
-QUOTED = re.compile(r"""'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|\$\0""", re.DOTALL)
+VARIABLE = "BOPP_PARAM_"  # before the name of a parameter, in the environment
+MENTION = re.compile(r"BOPP_PARAM(?:(S)\b|_(\w+))")
+LONGEST_VARIABLE = 100_000  # bytes; Linux takes no more than 131072, and what does not fit is left out
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WANTED = 'a last line that is one number or {"value": ...}'
 
@@ -44,21 +51,29 @@ WANTED = 'a last line that is one number or {"value": ...}'
 class Command:
     """A program as an objective; `{name}` in the template is the value of a parameter, `{{` a brace.
 
-    A value never splits into several arguments, whatever it holds. A shell gets it as a positional parameter,
-    quoted so that it is not parsed again; quotes around it in the template would undo this, so are refused.
+    A value never splits into several arguments, whatever it holds. A shell gets it in a variable, quoted so
+    that it is not parsed again; quotes around it in the template would undo this, so are refused. So is a
+    value within the code of an interpreter, as in sh -c "echo {x}", where nothing could make it safe.
 
     The `optional` parameters may not apply: then the word that has one is left out, and with it an option
     right before it, as in --momentum {momentum}; a shell gets an empty text.
+
+    With `stdin` all params come as JSON on standard input, which is empty otherwise, and the template need
+    not name them.
     """
 
     template: str
     shell: bool = False
     folder: Path | None = None
     optional: tuple[str, ...] = ()
+    stdin: bool = False
 
     def __call__(self, params: Params, /) -> float | dict[str, Any]:
         self.check([*params, *(name for name in self.optional if name not in params)])
-        out, err, code = _run(self._words(params), self.folder)
+        given = json.dumps(params, default=str)
+        out, err, code = _run(
+            self._words(params), self.folder, _environment(params), given if self.stdin else ""
+        )
         if code != 0:
             failed = MissingCommand if self.shell and code == NOT_FOUND else CommandError
             raise failed(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
@@ -69,18 +84,46 @@ class Command:
         known = list(names)
         if not self.template.strip() or HOLE in self.template:
             raise ConfigError(f"wanted a command, got {self.template!r}")
-        mentioned = {name for part in self._parts() for name in _mentioned(part)}
+        parts = self._parts()
+        mentioned = {name for part in parts for name in _mentioned(part)}
         if unknown := sorted(mentioned - {*known, ALL}):
             raise ConfigError(
                 f"{{{unknown[0]}}} is no parameter; there are {', '.join(known)}, and {{{ALL}}}"
             )
-        left_out = [name for name in known if name not in mentioned]
-        if left_out and (ALL in known or ALL not in mentioned):
+        variables = {everything or name for everything, name in MENTION.findall(self.template)}
+        left_out = [name for name in known if name not in mentioned | variables]
+        whole = "S" in variables or (ALL in mentioned and ALL not in known)
+        if left_out and not whole and not self.stdin:
             raise ConfigError(
-                f"wanted {{{left_out[0]}}} in it, or {{{ALL}}} for all as JSON, got {self.template!r}"
+                f"wanted {{{left_out[0]}}} in it, or {{{ALL}}} for all as JSON, got {self.template!r}; "
+                f"for a program that reads them as JSON from its standard input: stdin = true, or --stdin"
             )
-        if self.shell:
-            _check_quotable(self.template)
+        self._check_safe(parts)
+
+    def _check_safe(self, parts: list[str]) -> None:
+        """Refuse a template in which a value would be parsed once more, by a shell or as code."""
+        names = [name for part in parts for name in _mentioned(part)]
+        places = iter(range(len(names)))
+        holes = [_replaced(part, lambda _: f"{HOLE}{next(places)}{HOLE}") for part in parts]
+        if not names and not MENTION.search(self.template):
+            return
+        try:
+            commands = list(shell_commands(holes[0])) if self.shell else [(holes, False)]
+        except ValueError as error:
+            text = _named(str(error), names)
+            raise ConfigError(
+                f"{text}: leave it outside, where a value is kept whole without quotes"
+            ) from None
+        for words, fed in commands:
+            if found := reader(words, fed):
+                program, word = found
+                name = next(iter(re.findall(rf"{HOLE}(\d+){HOLE}", word)), None)
+                value = "a value" if name is None else f"{{{names[int(name)]}}}"
+                raise ConfigError(
+                    f"{value} is in what {program} reads as code, so that whatever it holds could be run: "
+                    "pass it as an argument of its own after the code, or read it there from the environment "
+                    f"({VARIABLE}name) or from standard input (stdin = true)"
+                )
 
     def _parts(self) -> list[str]:
         """The pieces to fill in: the words of the template, or all of it if a shell will split it."""
@@ -98,8 +141,11 @@ class Command:
         absent = {name for name in self.optional if name not in params}
         if self.shell:
             texts |= dict.fromkeys(absent, "")
-            places = {name: f'"${{{place}}}"' for place, name in enumerate(texts, start=1)}
-            return ["/bin/sh", "-c", _replaced(self.template, places.__getitem__), "sh", *texts.values()]
+            # variables, since the positional parameters change within functions and after `set`
+            places = {name: f'"${{_bopp_{place}}}"' for place, name in enumerate(texts, start=1)}
+            kept = " ".join(f"_bopp_{place}=${{{place}}}" for place in range(1, len(texts) + 1))
+            line = f"{kept}; {_replaced(self.template, places.__getitem__)}"
+            return ["/bin/sh", "-c", line, "sh", *texts.values()]
         words: list[str] = []
         for word in self._parts():
             if absent.isdisjoint(_mentioned(word)):
@@ -191,13 +237,26 @@ def _replaced(part: str, text_of: Callable[[str], str]) -> str:
     return PLACEHOLDER.sub(replacement, part)
 
 
-def _check_quotable(template: str) -> None:
-    """Refuse placeholders inside shell quotes, which would clash with the quotes around their values."""
-    holes = _replaced(template, lambda name: HOLE)
-    for found in QUOTED.finditer(holes):
-        if HOLE in found[0]:
-            name = _mentioned(template)[holes[: found.start()].count(HOLE)]
-            raise ConfigError(f"{{{name}}} is within quotes: leave them away, a value is kept whole anyway")
+def _named(text: str, names: list[str]) -> str:
+    """A message with the names of the parameters whose places are in it."""
+    return re.sub(rf"{HOLE}(\d+){HOLE}", lambda found: f"{{{names[int(found[1])]}}}", text)
+
+
+def _environment(params: Params) -> dict[str, str]:
+    """Ours with the params, without those that we inherited and what a variable cannot hold."""
+    clean = {name: text for name, text in os.environ.items() if not MENTION.fullmatch(name)}
+    texts = {
+        f"{VARIABLE}{name}": _text(one) for name, one in params.items() if re.fullmatch(r"\w+", name, re.A)
+    }
+    texts["BOPP_PARAMS"] = json.dumps(params, default=str)
+    return clean | {name: text for name, text in texts.items() if _fits(text)}
+
+
+def _fits(text: str) -> bool:
+    try:
+        return "\0" not in text and len(os.fsencode(text)) <= LONGEST_VARIABLE
+    except UnicodeEncodeError:
+        return False
 
 
 def _text(value: Any) -> str:
@@ -208,23 +267,32 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _run(words: list[str], folder: Path | None) -> tuple[str, str, int]:
-    """The ends of both outputs, and the exit code; outputs go to files, so they may be of any length."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+def _run(
+    words: list[str], folder: Path | None, environment: dict[str, str], given: str
+) -> tuple[str, str, int]:
+    """The ends of both outputs, and the exit code; all three are files, so they may be of any length."""
+    with (
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        stdin.write(given.encode())
+        stdin.seek(0)
         try:
             ended = subprocess.run(  # noqa: S603
                 words,
                 cwd=folder,
-                stdin=subprocess.DEVNULL,
+                env=environment,
+                stdin=stdin if given else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 preexec_fn=end_with_parent,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL, or text this system cannot encode
             reason = getattr(error, "strerror", None) or error
-            raise MissingCommand(
-                f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}"
-            ) from None
+            of_params = isinstance(error, ValueError) or error.errno == errno.E2BIG  # others may do better
+            failed = CommandError if of_params else MissingCommand
+            raise failed(f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}") from None
         return _end_of(out), _end_of(err), ended.returncode
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from bopp.errors import ConfigError, SpaceError
 from bopp.problem import Direction
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
+from bopp.study.address import censored, discreet, is_url, without_password
 from bopp.study.command import Command
 from bopp.study.function import python_objective
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
@@ -30,7 +31,7 @@ class Config:
     path: Path
     folder: Path
     name: str
-    store: str
+    store: str = field(repr=False)  # it may have a password
     direction: Direction
     budget: int
     seed: int
@@ -57,11 +58,13 @@ class Config:
 
 def load(path: Path) -> Config:
     """The study that a file describes; nothing is imported or run."""
+    if is_url(str(path)):
+        raise ConfigError(f"wanted a study file, got the URL {without_password(str(path))!r}")
     try:
         document = _parsed(path)
         for name in document:
             if name not in ("study", "objective", "space"):
-                raise ConfigError(f"{name}: no such table; wanted {TABLES}")
+                raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}")
         return _config(path, document)
     except ConfigError as error:
         raise _in_file(path, str(error)) from error
@@ -126,13 +129,14 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
 def _source(row: Any, space: Space, folder: Path) -> str | Command:
     table = read_table("[objective]", ObjectiveTable, row)
     if table.python is not None and table.command is None:
-        if table.shell:
-            raise ConfigError("[objective] shell: wanted it with a command only, got it with python")
+        for name in ("shell", "stdin"):
+            if getattr(table, name):
+                raise ConfigError(f"[objective] {name}: wanted it with a command only, got it with python")
         return table.python
     if table.command is None or table.python is not None:
         got = "neither" if table.command is None else "both"
         raise ConfigError(f"[objective]: wanted one of python and command, got {got}")
-    command = Command(table.command, table.shell, folder, space.conditional)
+    command = Command(table.command, table.shell, folder, space.conditional, table.stdin)
     try:
         command.check(space.parameters)
     except ConfigError as error:
@@ -155,7 +159,7 @@ def _resolved(url: str, folder: Path) -> str:
     try:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        got = shown(re.sub(r"://.*@", "://***@", url))  # no password
+        got = shown(without_password(url))
         raise ConfigError(f"[study] store: wanted {wanted(Url)}, got {got}") from None
     if parsed.get_backend_name() != "sqlite":
         return url
@@ -167,4 +171,4 @@ def _resolved(url: str, folder: Path) -> str:
 
 
 def _in_file(path: Path, text: str) -> ConfigError:
-    return ConfigError(" ".join(line.strip() for line in f"{path}: {text}".splitlines()))
+    return ConfigError(" ".join(line.strip() for line in f"{path}: {censored(text)}".splitlines()))

@@ -22,6 +22,8 @@ from bopp.plain import (
     write_space,
 )
 from bopp.problem import Declaration, Direction, Problem, checked_direction
+from bopp.study import seal
+from bopp.study.schema import studies
 from bopp.suggest import Recipe
 
 MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
@@ -40,8 +42,9 @@ class Definition:
     @staticmethod
     def read(row: sa.RowMapping) -> Definition:
         """The definition that a row holds."""
+        check(row)
         with reading(f"the study {row['name']!r} cannot be read", StudyError):
-            seed, parts = json.loads(row["seed"]), json.loads(row["recipe"])
+            seed, parts = _loads(row["seed"]), _loads(row["recipe"])
             if not is_seed(seed):
                 raise StudyError("wanted a seed, an integer >= 0")
             if not isinstance(parts, dict) or not parts:
@@ -109,11 +112,41 @@ class Wanted:
             )
 
 
+def written(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Plain values as the texts of columns."""
+    return {name: json.dumps(value, allow_nan=False) for name, value in columns.items()}
+
+
+def check(row: sa.RowMapping) -> None:
+    """Refuse the row of a study that is not as it was written."""
+    seal.check(row, seal.STUDY, f"the study {row['name']!r}", f"bopp_studies where id = {row['id']}")
+
+
+def redefine(connection: sa.Connection, id: int, **columns: Any) -> None:
+    """Change columns of a study, given as plain values."""
+    mine = studies.c.id == id
+    row = connection.execute(sa.select(*studies.c).where(mine)).mappings().first()
+    if row is None:
+        raise StudyError("the study is no longer in its store")
+    check(row)
+    new = seal.sealed({**row, **written(columns)}, seal.STUDY)
+    connection.execute(studies.update().where(mine).values({name: new[name] for name in (*columns, "seal")}))
+
+
+def _loads(text: str) -> Any:
+    """What a JSON text holds; Python's JSON would also take NaN."""
+    return json.loads(text, parse_constant=_no_number)
+
+
+def _no_number(word: str) -> None:
+    raise StudyError(f"wanted finite numbers, got {word}")
+
+
 def _read_problem(row: sa.RowMapping) -> Problem:
-    space = read_space(json.loads(row["space"]))
+    space = read_space(_loads(row["space"]))
     if row["problem"] is None:
-        return read_direction(space, json.loads(row["direction"]))
-    return read_problem(space, json.loads(row["problem"]))
+        return read_direction(space, _loads(row["direction"]))
+    return read_problem(space, _loads(row["problem"]))
 
 
 def _listed(objectives: Mapping[str, str]) -> str:

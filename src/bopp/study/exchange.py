@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from bopp.arguments import is_seed
 from bopp.errors import StudyError, reading
+from bopp.legible import cut
 from bopp.parts import has_parts_of_yours
 from bopp.plain import (
     read_direction,
@@ -34,6 +35,7 @@ from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.trial import Trial
 
+LONGEST = 200  # characters of what came, in a message
 FORMAT = 3
 """1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks."""
 
@@ -88,10 +90,10 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
     if last != _last_line(body):
         raise StudyError("the export is cut off or was changed: its checksum does not fit")
     with reading(f"wanted an export of a study, got {content[:40]!r}...", StudyError):
-        head, *rows = [json.loads(line) for line in body.splitlines()]
+        head, *rows = [_line(line) for line in body.splitlines()]
         if head["bopp"] not in range(1, FORMAT + 1):
             raise StudyError(f"wanted an export of format {FORMAT}, got {head['bopp']!r}: use a newer bopp")
-        if head["trials"] != len(rows):
+        if type(head["trials"]) is not int or head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
         space = read_space(head["space"])
         if head["bopp"] == 1:
@@ -99,11 +101,44 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
             head |= write_problem(problem)
         else:
             problem = read_problem(space, head)
+        if not isinstance(head["recipe"], dict) or not head["recipe"]:
+            raise StudyError(f"wanted the parts of a recipe, got {head['recipe']!r}")
         if not has_parts_of_yours(head["recipe"]):
             read_recipe(head["recipe"])
         if not is_seed(head["seed"]):
-            raise StudyError(f"wanted a seed >= 0, got {head['seed']!r}")
-        return head, problem, [read_trial(problem, row, number) for number, row in enumerate(rows)]
+            raise StudyError("wanted a seed >= 0 and below 1e1000")
+        catalogue.checked_name(head["study"])
+        trials = [read_trial(problem, row, number) for number, row in enumerate(rows)]
+        texts = [text for one in trials for text in (one.error, one.traceback, one.worker, one.notes)]
+        if any(text and "\0" in text for text in texts):
+            raise StudyError("wanted texts that every database can keep, got one with a NUL")
+        if head["bopp"] == FORMAT:
+            _check_meant({**write_problem(problem), "space": write_space(space)}, head)
+            for trial, row in zip(trials, rows, strict=True):
+                _check_meant(write_trial(space, trial), row)
+        return head, problem, trials
+
+
+def _line(line: bytes) -> Any:
+    """A line of an export, without what no export has: NaN, infinities, and halves of letters."""
+    row = json.loads(line, parse_constant=_refuse_constant)
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise StudyError(f"wanted texts of whole letters, got {error.object[error.start]!r}") from None
+    return row
+
+
+def _refuse_constant(name: str) -> None:
+    raise StudyError(f"wanted numbers, texts and lists of these, got {name}")
+
+
+def _check_meant(written: dict[str, Any], given: dict[str, Any]) -> None:
+    """Refuse what was read but is not what bopp would write: 1 for 1.0 or true, a text for a list."""
+    for name in written.keys() & given.keys():
+        wanted, got = (json.dumps(one[name], sort_keys=True) for one in (written, given))
+        if wanted != got:
+            raise StudyError(f"{name}: wanted {cut(wanted, LONGEST)}, got {cut(got, LONGEST)}")
 
 
 def _add(

@@ -7,18 +7,28 @@ import sqlite3
 from sqlalchemy import exc
 
 BUSY = 60.0  # seconds to wait for other writers, or for a server that has answered before
-PASSING = ("08", "40001", "40P01", "53300", "57P")  # SQLSTATEs, or prefixes, of faults that pass
+LOCKED = 0.15  # of these, seconds to wait for a lock at a stretch: meanwhile nothing can be interrupted
+PASSING = ("08", "40001", "40P01", "53300", "55P03", "57P")  # SQLSTATEs, or prefixes, of faults that pass
+NOT_NOW = (
+    *("too many clients", "too many connections", "connection slots are reserved"),  # 53300
+    *("is starting up", "is shutting down", "in recovery mode", "not yet accepting connections"),  # 57P03
+)
+"""What a server says that will take connections later; where it refuses one, its SQLSTATE does not arrive."""
+
+DAMAGED = "the file is damaged; what is whole can be saved by: sqlite3 FILE .recover"
 HINTS = {
     "unable to open database file": "does its folder exist, and may it be written?",
     "readonly": "the file or its folder is read-only, or was moved or deleted",
     "disk is full": "nothing of this change was kept; make room and go on",
     "disk I/O error": "nothing of this change was kept",
     "no such table": "the file was emptied or replaced while it was in use",
-    "malformed": "the file is damaged; what is whole can be saved by: sqlite3 FILE .recover",
+    "malformed": DAMAGED,
+    "codec can't decode": DAMAGED,  # Python cannot even read what SQLite complains about
     "not a database": "another kind of file",
     "database is locked": f"another process has been writing for {BUSY:.0f} seconds",
+    "lock timeout": f"another process has been writing for {BUSY:.0f} seconds",
 }
-"""What SQLite says, and what the user may do about it."""
+"""What a database says, and what the user may do about it."""
 
 
 def passes(error: Exception) -> bool:
@@ -32,6 +42,23 @@ def passes(error: Exception) -> bool:
     if state is None:  # the server was not reached
         return isinstance(error, exc.OperationalError)
     return str(state).startswith(PASSING)
+
+
+def locked(error: Exception) -> bool:
+    """Whether another transaction is in the way."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(cause, "sqlstate", None) == "55P03" or (
+        isinstance(cause, sqlite3.Error) and "database is locked" in str(cause)
+    )
+
+
+def not_now(error: Exception) -> bool:
+    """Whether a server is there and takes no connection for the time being."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    state = getattr(cause, "sqlstate", None)
+    if state is not None:
+        return state in ("53300", "57P03")
+    return isinstance(error, exc.OperationalError) and any(words in str(cause) for words in NOT_NOW)
 
 
 def left_half_done(error: Exception) -> bool:

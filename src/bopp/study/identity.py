@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 UNKNOWN = "unknown"
+LONGEST_PID = 20  # digits; a store may hold any number of them
 
 
 def name() -> str:
@@ -20,7 +21,7 @@ def is_dead(worker: str | None) -> bool:
     """Whether a worker on this machine has ended; for those on others, only their leases can tell."""
     pid, _, life = (worker or "").partition("/")[2].rpartition("/")
     machine, _, birth = life.rpartition("-")
-    if machine != _machine() or machine == UNKNOWN or not pid.isdecimal():
+    if machine != _machine() or machine == UNKNOWN or not pid.isdecimal() or len(pid) > LONGEST_PID:
         return False
     try:
         os.kill(int(pid), 0)  # only asks whether it exists

@@ -8,57 +8,47 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from bopp.data import Array, History
 from bopp.errors import StudyError, TellError, reading
-from bopp.plain import read_some_params, read_trial, write_params, write_trial
+from bopp.plain import read_some_params, write_params, write_trial
 from bopp.problem import Problem
 from bopp.space import Params
+from bopp.study import seal
+from bopp.study.known import Known
 from bopp.study.leases import Lease
+from bopp.study.reading import APART, COLUMNS, Reader
 from bopp.study.schema import as_of, queue, studies, trials, version_at
 from bopp.trial import Answer, Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
-
-NOTHING = -(2**62)  # as a revision: before all others, even those of a damaged store
-
-APART = ("values", "noise", "measurements")  # the first value has its own column, the rest is in `more`
-FIELDS = [trials.c[field.name] for field in fields(Trial) if field.name not in APART]
-FIELDS += [trials.c.value, trials.c.more]
+TEXTS = ("error", "traceback", "worker", "notes")
+GONE = "the study is no longer in its store"
 
 # statements that every ask and tell needs, built once
 MY, SINCE = sa.bindparam("my", type_=sa.BigInteger), sa.bindparam("since", type_=sa.BigInteger)
 TICKET = sa.bindparam("my_ticket", type_=sa.Text)
 LOCK = studies.update().where(studies.c.id == MY).values(revision=studies.c.revision + 1)
 REVISION = sa.select(studies.c.revision).where(studies.c.id == MY)
+LATEST = sa.select(sa.func.max(trials.c.revision)).where(trials.c.study == MY).scalar_subquery()
+REVISIONS = sa.select(studies.c.revision, LATEST).where(studies.c.id == MY)
 CHANGE = (
     trials.update()
     .where(trials.c.study == MY, trials.c.number == sa.bindparam("my_number", type_=sa.Integer))
-    .values(
-        {
-            column: sa.bindparam(f"new_{column.name}", type_=column.type)
-            for column in (*FIELDS, trials.c.revision)
-        }
-    )
+    .values({column: sa.bindparam(f"new_{column.name}", type_=column.type) for column in COLUMNS})
 )
-CLAIMED = sa.select(*FIELDS).where(trials.c.ticket == TICKET)
+CLAIMED = sa.select(*COLUMNS).where(trials.c.ticket == TICKET)
 RUNNING = (
     sa.select(trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
     .where(trials.c.study == MY, trials.c.state == "asked", trials.c.lease.is_not(None))
     .order_by(trials.c.number)
 )
-WAITING = (
-    sa.select(queue.c.ticket, queue.c.params)
-    .where(queue.c.study == MY, queue.c.popped.is_not(sa.true()))
-    .order_by(queue.c.place)
-)
-FIRST = WAITING.limit(1)
 
 
 @dataclass(frozen=True)
@@ -71,33 +61,35 @@ class Claim:
 
 
 class Ledger:
-    """Reads and writes trials, within transactions that the caller begins and ends."""
+    """Reads and writes trials, within transactions that the caller begins and ends.
 
-    def __init__(self, id: int, problem: Problem):
+    Several threads may use it: what it remembers is never changed, only replaced as a whole.
+    """
+
+    def __init__(self, id: int, problem: Problem, name: str | None = None):
         self._id = id
         self._problem = problem
         self._space = problem.space
-        self._trials: list[Trial] = []
-        self._rows: list[Array] = []
-        self._revision = NOTHING
+        self._name = name
+        self._reader = Reader(id, problem, name)
+        self._known = Known.nothing(problem)
+        self._queue_read = False
 
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
         """Every trial, in order."""
-        since = {"my": self._id, "since": self._revision}
-        rows = connection.execute(_changed(version_at(connection)), since).mappings().all()
-        changed = [self._read(row) for row in rows]
-        revisions = [row["revision"] for row in rows]
-        new = [trial.number for trial in changed if not 0 <= trial.number < len(self._trials)]
-        for expected, number in enumerate(sorted(new), start=len(self._trials)):
-            if number != expected:
-                raise StudyError(f"trial {expected} is missing: the store is damaged")
-        if not all(type(revision) is int and revision > 0 for revision in revisions):
-            raise StudyError("a trial has no revision: the store is damaged")
-        for trial in changed:
-            at = slice(trial.number, trial.number + 1)  # replaces a known trial or appends a new one
-            self._trials[at], self._rows[at] = [trial], [self._problem.point(trial)]
-        self._revision = max([self._revision, *revisions])
-        return tuple(self._trials)
+        return self.known(connection).trials
+
+    def known(self, connection: sa.Connection) -> Known:
+        """Every trial, and what follows from them."""
+        before = self._known
+        first = not before.trials
+        rows = connection.execute(
+            _read(version_at(connection), first), {"my": self._id, "since": before.revision}
+        ).all()
+        if not rows:
+            return before
+        self._known = known = before.after(self._reader.read(rows), [row.revision for row in rows])
+        return known
 
     def find(self, connection: sa.Connection, trial: Trial | int) -> Trial:
         """A trial, given itself or by its number, as the store has it."""
@@ -109,44 +101,46 @@ class Ledger:
             raise TellError(f"trial {number} was not asked for in this study")
         return known[number]
 
-    def history(self, known: tuple[Trial, ...]) -> History:
-        """The known trials, which must be the first ones here, as the engine sees them."""
-        X = np.array(self._rows[: len(known)]).reshape(-1, self._space.dimension)
-        return self._problem.history(known, X)
-
     def lock(self, connection: sa.Connection) -> int:
         """The revision for the change to come; other writers wait until it is committed."""
         connection.execute(LOCK, {"my": self._id})
-        revision = self.revision(connection)
-        if type(revision) is not int or revision <= max(0, self._revision):
-            raise StudyError(
-                f"wanted a revision after {self._revision}, got {revision!r}: the store is damaged"
-            )
-        return int(revision)
-
-    def revision(self, connection: sa.Connection) -> Any:
-        """The revision of the last change."""
-        revision = connection.execute(REVISION, {"my": self._id}).scalar()
+        revision, latest = connection.execute(REVISIONS, {"my": self._id}).first() or (None, None)
         if revision is None:
-            raise StudyError("the study is no longer in its store")
+            raise StudyError(GONE)
+        before = max(0 if latest is None else latest, self._known.revision)
+        if type(revision) is not int or revision <= before:
+            raise StudyError(f"wanted a revision after {before!r}, got {revision!r}: the store is damaged")
         return revision
+
+    def check_there(self, connection: sa.Connection) -> None:
+        """Refuse a study that was deleted."""
+        if connection.execute(REVISION, {"my": self._id}).first() is None:
+            raise StudyError(GONE)
 
     def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:
         """The trial that a ticket holds."""
-        row = connection.execute(CLAIMED, {"my_ticket": ticket}).mappings().first()
-        return None if row is None else self._read(row)
+        rows = connection.execute(CLAIMED, {"my_ticket": ticket}).all()
+        return self._reader.read(rows)[0] if rows else None
 
     def add(self, connection: sa.Connection, trial: Trial, revision: int, claim: Claim) -> None:
         """Insert a new trial."""
-        held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
-        row = {"study": self._id, "revision": revision, **self._written(trial), **held}
-        connection.execute(trials.insert(), row)
+        self.add_all(connection, [trial], revision, [claim])
+
+    def add_all(
+        self, connection: sa.Connection, new: Sequence[Trial], revision: int, claims: Sequence[Claim]
+    ) -> None:
+        """Insert new trials."""
+        rows = [
+            {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
+            | self._written(trial, revision)
+            for trial, claim in zip(new, claims, strict=True)
+        ]
+        connection.execute(trials.insert(), rows)
 
     def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
         """Replace the trial of this number."""
-        row = {f"new_{name}": value for name, value in self._written(trial).items()}
-        change = {"my": self._id, "my_number": trial.number, "new_revision": revision, **row}
-        if connection.execute(CHANGE, change).rowcount != 1:
+        row = {f"new_{name}": value for name, value in self._written(trial, revision).items()}
+        if connection.execute(CHANGE, {"my": self._id, "my_number": trial.number, **row}).rowcount != 1:
             raise StudyError(f"trial {trial.number} is no longer in its store")
 
     def reopen(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
@@ -168,10 +162,14 @@ class Ledger:
         self, connection: sa.Connection, lease: Lease, revision: int, claim: Claim, worker: str
     ) -> bool:
         """Give a trial to another worker; false if it was renewed, told or taken in the meantime."""
+        known = self.claimed(connection, lease.ticket)
+        if known is None:
+            return False
         held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
         same = (trials.c.ticket == lease.ticket) & (trials.c.lease_until == lease.until)
         taken = trials.update().where(same, trials.c.state == "asked")
-        return connection.execute(taken.values(worker=worker, revision=revision, **held)).rowcount == 1
+        row = self._written(replace(known, worker=worker), revision)
+        return connection.execute(taken.values(**row, **held)).rowcount == 1
 
     def renew(self, connection: sa.Connection, tickets: list[str], until: float) -> None:
         """Extend leases. This takes no revision: nobody's view of the trials changes."""
@@ -185,54 +183,69 @@ class Ledger:
 
     def queued(self, connection: sa.Connection, first: bool = False) -> list[tuple[str, Params]]:
         """The tickets and params that wait to be asked for, oldest first; or only the oldest."""
-        rows = connection.execute(FIRST if first else WAITING, {"my": self._id})
-        return [(row.ticket, self._params(row.params)) for row in rows]
+        alone = first and self._queue_read  # once, all are read: one that is gone by a flipped bit is noticed
+        rows = connection.execute(_queued(version_at(connection), alone), {"my": self._id}).mappings().all()
+        waiting = [row for row in map(self._checked, rows) if row["waits"]]
+        self._queue_read = True
+        return [(row["ticket"], self._params(row["params"])) for row in waiting[: 1 if first else None]]
 
     def push(self, connection: sa.Connection, ticket: str, params: Params) -> None:
         """Put params at the end of the queue, once per ticket."""
         place = self.lock(connection)
         if not connection.execute(sa.select(queue.c.place).where(queue.c.ticket == ticket)).first():
             row = {"ticket": ticket, "study": self._id, "place": place, "popped": False}
-            connection.execute(queue.insert().values(params=self._text(params), **row))
+            row["params"] = self._text(params)
+            connection.execute(queue.insert().values(seal.sealed(row, seal.QUEUED)))
 
     def requeue(self, connection: sa.Connection, ticket: str, params: Params) -> None:
         """Replace params in the queue."""
-        mine = queue.update().where(queue.c.ticket == ticket)
-        connection.execute(mine.values(params=self._text(params)))
+        self._change_queued(connection, ticket, {"params": self._text(params)})
 
     def pop(self, connection: sa.Connection, ticket: str) -> bool:
         """Take a ticket from the queue; false if it is gone."""
+        return self._change_queued(connection, ticket, {"popped": True})
+
+    def _change_queued(self, connection: sa.Connection, ticket: str, change: dict[str, Any]) -> bool:
+        """Change what waits with this ticket; false if it is gone."""
         waiting = (queue.c.ticket == ticket) & queue.c.popped.is_not(sa.true())
-        return connection.execute(queue.update().where(waiting).values(popped=True)).rowcount == 1
+        row = connection.execute(sa.select(*queue.c).where(waiting)).mappings().first()
+        if row is None:
+            return False
+        changed = seal.sealed({**self._checked(row), **change}, seal.QUEUED)
+        return connection.execute(queue.update().where(waiting).values(changed)).rowcount == 1
+
+    def _checked(self, row: sa.RowMapping) -> dict[str, Any]:
+        """A row of the queue, if it is as it was written."""
+        of = "" if self._name is None else f" of {self._name!r}"
+        what = f"a queued setting{of}, {str(row['params'])[:60]!r},"
+        seal.check(row, seal.QUEUED, what, f"bopp_queue where ticket = {str(row['ticket'])[:40]!r}")
+        return dict(row)
 
     def _text(self, params: Params) -> str:
         return json.dumps(write_params(self._space, params), allow_nan=False)
 
-    def _params(self, text: str) -> Params:
-        with reading(f"queued params cannot be read: {text[:200]!r}", StudyError):
+    def _params(self, text: Any) -> Params:
+        with reading(f"queued params cannot be read: {str(text)[:200]!r}", StudyError):
             return read_some_params(self._space, json.loads(text))
 
-    def _written(self, trial: Trial) -> dict[str, Any]:
+    def _written(self, trial: Trial, revision: int) -> dict[str, Any]:
+        """The columns of a trial under its seal."""
         row = write_trial(self._space, trial)
         apart = {name: row.pop(name) for name in APART}
         first = next(iter(apart["values"]), None)
-        row["value"] = apart["values"].pop(first, None)
+        value = apart["values"].pop(first, None)
         more = {name: part for name, part in apart.items() if part}
-        row["more"] = json.dumps(more, allow_nan=False) if more else None
         past = row.pop("superseded")
-        row["superseded"] = json.dumps(past, allow_nan=False) if past else None
-        return {**row, "params": json.dumps(row["params"], allow_nan=False)}
-
-    def _read(self, row: sa.RowMapping) -> Trial:
-        with reading(f"trial {row['number']} cannot be read", StudyError):
-            written = {column.name: row[column.name] for column in FIELDS}
-            value, more = written.pop("value"), written.pop("more")
-            apart = {"values": {}} if more is None else {"values": {}, **json.loads(more)}
-            if value is not None:
-                apart["values"] = {next(iter(self._problem.objectives)): value, **apart["values"]}
-            apart["params"] = json.loads(written["params"])
-            apart["superseded"] = json.loads(written["superseded"] or "[]")
-            return read_trial(self._problem, {**written, **apart}, written["number"])
+        row |= {name: row[name] and clean(row[name]) for name in TEXTS}
+        row |= {
+            "study": self._id,
+            "revision": revision,
+            "value": None if value is None else value + 0.0,  # not all databases keep -0.0
+            "params": json.dumps(row["params"], allow_nan=False),
+            "more": json.dumps(more, allow_nan=False) if more else None,
+            "superseded": json.dumps(past, allow_nan=False) if past else None,
+        }
+        return seal.sealed(row, seal.TRIAL)
 
 
 def number_of(trial: Trial | int) -> int:
@@ -245,10 +258,20 @@ def number_of(trial: Trial | int) -> int:
 
 
 @cache
-def _changed(version: int) -> sa.Select[Any]:
-    """Selects the trials that changed since a revision, from a store of this version."""
-    changed = (trials.c.study == MY) & (trials.c.revision > SINCE)
-    return sa.select(*as_of(version, *FIELDS, trials.c.revision)).where(changed).order_by(trials.c.number)
+def _read(version: int, first: bool) -> sa.Select[Any]:
+    """Selects all trials, or those that changed since a revision, from a store of this version."""
+    mine = trials.c.study == MY
+    changed = mine if first else mine & (trials.c.revision > SINCE)
+    return sa.select(*as_of(version, *COLUMNS)).where(changed).order_by(trials.c.number)
+
+
+@cache
+def _queued(version: int, alone: bool) -> sa.Select[Any]:
+    """Selects what was enqueued, oldest first, or the oldest that waits."""
+    mine = queue.c.study == MY
+    waits = queue.c.popped.is_not(sa.true())
+    rows = sa.select(*as_of(version, *queue.c), waits.label("waits")).order_by(queue.c.place)
+    return rows.where(mine, waits).limit(1) if alone else rows.where(mine)
 
 
 def new_ticket() -> str:
@@ -263,6 +286,11 @@ def storable_answer(answer: Answer) -> Answer:
 
 
 def storable(text: str) -> str:
-    """A text that every database accepts: no NUL, only valid Unicode, not too long."""
-    clean = text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")
-    return clean if len(clean) <= LONGEST_TEXT else f"{clean[:LONGEST_TEXT]}... ({len(clean)} characters)"
+    """A text that every database accepts, and not too long."""
+    text = clean(text)
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
+
+
+def clean(text: str) -> str:
+    """A text that every database accepts: no NUL, only valid Unicode."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")

@@ -13,7 +13,7 @@ from bopp.errors import SpaceError, StudyError, TellError
 from bopp.plain import write_space
 from bopp.problem import Problem
 from bopp.space import Params
-from bopp.study.definition import Definition
+from bopp.study.definition import Definition, redefine
 from bopp.study.leases import Watch
 from bopp.study.ledger import Ledger
 from bopp.study.schema import studies
@@ -30,12 +30,13 @@ def migrate(store: Store, study: Definition, problem: Problem, values: Any) -> N
     if unknown := [name for name in values if name not in problem.space.parameters]:
         raise StudyError(f"migrate: {unknown[0]!r} is not in the new space")
     values = {name: problem.space.check_one(name, value) for name, value in values.items()}
-    text = json.dumps(write_space(problem.space), allow_nan=False)
+    space = write_space(problem.space)
 
     def change(connection: sa.Connection) -> None:
-        if connection.execute(sa.select(studies.c.space).where(studies.c.id == study.id)).scalar() == text:
+        there = connection.execute(sa.select(studies.c.space).where(studies.c.id == study.id)).scalar()
+        if there == json.dumps(space):
             return  # done by an earlier attempt, whose acknowledgement was lost
-        before, after = Ledger(study.id, study.problem), Ledger(study.id, problem)
+        before, after = (Ledger(study.id, one, study.name) for one in (study.problem, problem))
         revision, now = before.lock(connection), store.now(connection)
         leases = before.leases(connection)
         over = Watch().over(leases, now)
@@ -54,8 +55,7 @@ def migrate(store: Store, study: Definition, problem: Problem, values: Any) -> N
                 before.pop(connection, ticket)
             else:
                 after.requeue(connection, ticket, fitting)
-        mine = studies.update().where(studies.c.id == study.id)
-        connection.execute(mine.values(space=text))
+        redefine(connection, study.id, space=space)
 
     store.write(change)
 

@@ -36,6 +36,5 @@ def add_all(
         replace(trial, number=number, asked_at=now.utc, told_at=now.utc, worker=identity.name())
         for number, trial in enumerate(trials, start=first)
     ]
-    for trial, ticket in zip(new, tickets, strict=True):
-        ledger.add(connection, trial, revision, Claim(ticket))
+    ledger.add_all(connection, new, revision, [Claim(ticket) for ticket in tickets])
     return tuple(new)

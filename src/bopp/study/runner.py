@@ -31,12 +31,12 @@ def run_study(
 ) -> None:
     """Ask, evaluate and tell; trials still untold at the end are given back."""
     at_once = _threads(executor) if workers is None else workers
-    before = study.held
+    run = object()  # tells its trials from those of another run on the same study
 
     def ask() -> Trial | None:
         if _reached(study, limits):
             return None
-        return study.ask_within(budget)
+        return study.ask_within(budget, run)
 
     try:
         with evaluator(objective, at_once, timeout, executor) as evaluation:
@@ -46,8 +46,7 @@ def run_study(
                 time.sleep(LOOK)  # if another worker falls silent, its trial comes here
     finally:
         with suppress(StoreError):  # if that fails, their leases run out
-            for number in study.held - before:
-                study.release(number)
+            study.release_all(run)
 
 
 def _reached(study: Study, limits: Limits) -> bool:

@@ -47,6 +47,7 @@ studies = _table(
     created_at=sa.Text,
     revision=sa.BigInteger,  # grows with every change of a trial
     problem=Later(sa.Text, since=3),  # JSON, or NULL
+    seal=Later(sa.Text, since=5),  # checksum of all but the revision; NULL: not changed since version 4
 )
 
 trials = _table(
@@ -69,6 +70,7 @@ trials = _table(
     more=Later(sa.Text, since=3),  # JSON, or NULL
     traceback=Later(sa.Text, since=4),
     superseded=Later(sa.Text, since=4),  # JSON, or NULL
+    seal=Later(sa.Text, since=5),  # checksum of all but ticket and lease, or NULL as above
 )
 
 queue = _table(
@@ -78,6 +80,7 @@ queue = _table(
     place=sa.BigInteger,
     params=sa.Text,
     popped=sa.Boolean,  # the row stays: a repeated enqueue must find it
+    seal=Later(sa.Text, since=5),  # checksum of everything, or NULL as above
 )
 
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -101,6 +104,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE bopp_trials ADD COLUMN traceback TEXT",
         "ALTER TABLE bopp_trials ADD COLUMN superseded TEXT",
     ),
+    tuple(f"ALTER TABLE bopp_{table} ADD COLUMN seal TEXT" for table in ("studies", "trials", "queue")),
 )
 """In SQL that SQLite and PostgreSQL both understand."""
 
@@ -118,7 +122,21 @@ def version_of(connection: sa.Connection) -> int:
         raise StudyError(
             f"the store has schema version {versions[0]}, this bopp knows {VERSION}: use a newer bopp"
         )
+    if versions[0] < VERSION:
+        _check_age(connection, versions[0])
     return versions[0]
+
+
+def _check_age(connection: sa.Connection, version: int) -> None:
+    """Refuse tables that are newer than the store says: columns that they have would be left unread."""
+    inspector = sa.inspect(connection)
+    for table in filter(lambda table: inspector.has_table(table.name), (studies, trials, queue)):
+        there = {column["name"] for column in inspector.get_columns(table.name)}
+        if newer := [c.name for c in table.c if c.name in there and SINCE[c] > version]:
+            raise StudyError(
+                f"the store has schema version {version}, but a column {newer[0]!r} of a later one in "
+                f"{table.name}: the store is damaged"
+            )
 
 
 def version_at(connection: sa.Connection) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 
@@ -14,14 +16,15 @@ from sqlalchemy import event, pool
 from bopp.study import faults, schema
 
 MEMORY = ":memory:"
+EMPTY = "it has {} bytes, and no study; if it never had any, delete it, and it will be created"
 HALF_DONE = "a killed process left a change half done; whoever may write the file and its folder can undo it"
 
 
-def engine(path: Path | str, read_only: bool) -> sa.Engine:
+def engine(path: Path | str, mode: str) -> sa.Engine:
     """Opens a file anew for each transaction, so that no connection outlives a fork or a deleted file."""
     made = sa.create_engine(
         "sqlite://",
-        creator=lambda: opened(path, "ro" if read_only else "rw"),
+        creator=lambda: opened(path, mode),
         poolclass=pool.StaticPool if path == MEMORY else pool.NullPool,
     )
 
@@ -67,15 +70,40 @@ def opened(path: Path | str, mode: str) -> sqlite3.Connection:
     return connection
 
 
+def create(path: Path) -> None:
+    """Make a store, which others see when it is whole; where another was faster, leave his alone."""
+    path = Path(os.path.realpath(path))  # where a link leads
+    left = [str(path) + end for end in ("-journal", "-wal") if Path(str(path) + end).exists()]
+    if left and not path.exists():
+        raise sqlite3.OperationalError(f"{left[0]!r} is left of another file; delete it or move it away")
+    new = path.parent / f".bopp-{token_hex(8)}"
+    made = engine(new, "rwc")
+    try:
+        with made.begin() as connection:
+            schema.migrate(connection)
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not path.exists():
+                os.rename(new, path)
+    finally:
+        for end in ("", "-journal"):
+            Path(f"{new}{end}").unlink(missing_ok=True)
+
+
 def damage(path: Path, mode: str) -> str | None:
     """What is wrong with a file; None where it is sound."""
+    if path.is_file() and (size := path.stat().st_size) < 2:  # to SQLite an empty database, to be filled
+        return EMPTY.format(size)
     with closing(opened(path, mode)) as connection:
         return _damage(connection, path)
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        uri(path, mode), timeout=faults.BUSY, uri=True, isolation_level=None, check_same_thread=False
+        uri(path, mode), timeout=faults.LOCKED, uri=True, isolation_level=None, check_same_thread=False
     )
 
 

@@ -14,28 +14,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from bopp.errors import StoreError, StudyError
+from bopp.run.interrupts import uninterrupted
 from bopp.study import faults, postgres, schema, sqlite, turns
-from bopp.study.address import understood, without_secrets
-from bopp.study.interrupts import uninterrupted
+from bopp.study.address import censored, hidden, understood, without_secrets
+from bopp.study.connections import Connections
 
 T = TypeVar("T")
 Transaction = Callable[[sa.Connection], T]
 Access = Literal["look", "use", "create"]
 
-MODES: dict[Access, str] = {"look": "ro", "use": "rw", "create": "rwc"}  # of SQLite
 ABSENT = 5.0  # seconds to wait for a server that has never answered
 
 _no_fork = threading.RLock()  # held during transactions, so that no process is forked in the middle of one
@@ -66,9 +67,13 @@ class Store:
         self.access = access
         looks = access == "look"
         self._engine = (
-            postgres.engine(self.url, looks) if self.path is None else sqlite.engine(self.path, looks)
+            postgres.engine(self.url, looks)
+            if self.path is None
+            else sqlite.engine(self.path, "ro" if looks else "rw")
         )
+        self._connections = Connections(self._engine, keeps=self.path is None)
         self._version = schema.VERSION
+        self._turn = turns.OfThread()
         self._turns = turns.Turns(self._lock())
         self._process = os.getpid()
         self._reached = False
@@ -80,6 +85,13 @@ class Store:
 
     def __repr__(self) -> str:
         return without_secrets(self.url)
+
+    @property
+    def address(self) -> dict[str, Any] | None:
+        """How another process reaches it, in plain values; None if it is in the memory of this one."""
+        if self.path is None:
+            return {"server": postgres.settings(self.url)}
+        return {"file": sqlite.uri(self.path, "rw")} if isinstance(self.path, Path) else None
 
     def read(self, transaction: Transaction[T]) -> T:
         """The result of a transaction that only reads."""
@@ -132,44 +144,67 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
+        self._connections.rest()
         self._engine.dispose()
 
     def _lock(self) -> turns.Lock:
         """The lock by which processes take turns."""
         if self.path is None:
-            return turns.by_server(self._engine)
+            return turns.by_server(self._connections, self._turn)
         return turns.by_file(Path(f"{self.path}-turn")) if isinstance(self.path, Path) else turns.unlocked
 
     def _leave_parent(self) -> None:
         """After a fork, leave connections and turns to the parent, which owns them."""
         if os.getpid() != self._process:
-            self._engine.dispose(close=False)
+            self._connections.leave_to_parent()
             self._turns.after_fork()
+            self._turn = turns.OfThread()
             self._process = os.getpid()
 
     def _run(self, transaction: Transaction[T], begin: str) -> T:
-        """Retry until it succeeds, fails for good, or has taken too long."""
-        deadline = time.monotonic() + (faults.BUSY if self._reached else ABSENT)
-        pause = 0.01
+        def once() -> T:
+            with _no_fork:
+                self._leave_parent()
+                with self._connected() as connection, uninterrupted():
+                    connection = connection.execution_options(bopp_begin=begin)
+                    with connection.begin():
+                        return transaction(connection)
+
+        return self._patiently(once)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        """The connection of this thread's turn, or else one for a single transaction."""
+        if self._turn.connection is not None:
+            yield self._turn.connection
+        else:
+            with self._connections.one() as connection:
+                yield connection
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        """Retry until it succeeds, fails for good, or has taken too long; after an interrupt, try once."""
+        interrupted = isinstance(sys.exc_info()[1], KeyboardInterrupt)  # which is being handled
+        began, pause = time.monotonic(), 0.01
         while True:
             try:
-                result = self._run_once(transaction, begin)
+                result = act()
                 self._reached = True
                 return result
-            except (exc.SQLAlchemyError, sqlite3.Error) as error:
-                passes = faults.passes(error) or (self.access == "look" and faults.left_half_done(error))
-                if not passes or time.monotonic() > deadline:
-                    raise StoreError(f"{self!r}: {faults.reason(error)}") from error
-            time.sleep(pause)
-            pause = min(2 * pause, 1.0)
+            except (exc.SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
+                waited = time.monotonic() - began
+                if interrupted or not self._passes(error) or waited > self._patience(error):
+                    raise StoreError(f"{self!r}: {hidden(self.url, faults.reason(error))}") from error
+                latest = 0.05 if faults.locked(error) else 1.0
+            time.sleep(pause * turns.JITTER.uniform(0.5, 1.5))
+            pause = min(2 * pause, latest)
 
-    def _run_once(self, transaction: Transaction[T], begin: str) -> T:
-        with uninterrupted(), _no_fork:
-            self._leave_parent()
-            with self._engine.connect() as connection:
-                connection = connection.execution_options(bopp_begin=begin)
-                with connection.begin():
-                    return transaction(connection)
+    def _passes(self, error: Exception) -> bool:
+        return faults.passes(error) or (self.access == "look" and faults.left_half_done(error))
+
+    def _patience(self, error: Exception) -> float:
+        """How many seconds a fault is waited out."""
+        there = self._reached or faults.locked(error) or faults.not_now(error)
+        return faults.BUSY if there else ABSENT
 
     def _prepare(self) -> None:
         if isinstance(self.path, Path):
@@ -184,12 +219,14 @@ class Store:
 
     def _check_file(self, path: Path) -> None:
         """Create a file if wanted; refuse one that is missing or damaged."""
-        if self.access != "create" and not path.exists():
-            raise StudyError(f"there is no file {str(path)!r}; the first run creates it")
-        try:
+        if not os.path.exists(path):  # nor is one whose name is too long
+            if self.access != "create":
+                raise StudyError(f"there is no file {censored(str(path))!r}; the first run creates it")
+            self._patiently(lambda: sqlite.create(path))
+
+        def damage() -> str | None:
             with _no_fork:
-                damage = sqlite.damage(path, MODES[self.access])
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{self!r}: {faults.reason(error)}") from error
-        if damage:
-            raise StoreError(f"{self!r}: the file is malformed: {damage}; {faults.HINTS['malformed']}")
+                return sqlite.damage(path, "ro" if self.access == "look" else "rw")
+
+        if found := self._patiently(damage):
+            raise StoreError(f"{self!r}: the file is malformed: {found}; {faults.HINTS['malformed']}")

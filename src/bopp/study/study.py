@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -22,10 +21,9 @@ from bopp.run.loop import Callback, Limits
 from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
-from bopp.study import schema
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
-from bopp.study.definition import Definition
+from bopp.study.definition import Definition, redefine
 from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.observing import add_all, from_elsewhere
 from bopp.study.runner import run_study
@@ -44,6 +42,8 @@ class Study:
     A trial belongs to the worker that asked for it as long as that worker is alive. `lease` is how many
     seconds a worker may be silent before its trial goes to another; with `lease=None` the trial is held until
     it is told.
+
+    Threads may share a study, and each may ask, tell or run `optimize`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Study:
     ):
         self._store = store
         self._definition = definition
-        self._ledger = Ledger(definition.id, definition.problem)
+        self._ledger = Ledger(definition.id, definition.problem, definition.name)
         self._tickets = Tickets(store, self._ledger, lease)
         self._asking = Asking(store, self._ledger, self._tickets, definition, recipe)
         self._corrections = Corrections(store, self._ledger)
@@ -97,7 +97,7 @@ class Study:
         """Every trial, in the order in which they were asked for or observed."""
 
         def look(connection: sa.Connection) -> tuple[Trial, ...]:
-            self._ledger.revision(connection)  # raises if the study is gone
+            self._ledger.check_there(connection)
             return self._ledger.trials(connection)
 
         return self._store.read(look)
@@ -124,13 +124,14 @@ class Study:
     @property
     def held(self) -> frozenset[int]:
         """Numbers of the trials that were asked for here and not yet told."""
-        return frozenset(self._tickets.held)
+        return frozenset(hold.number for hold in self._tickets.held.values())
 
     @property
     def others_at_work(self) -> bool:
-        """Whether trials are under way elsewhere that would come here if their workers fell silent."""
-        running = self._store.read(self._ledger.leases)
-        return any(lease.ticket not in self._tickets.held.values() for lease in running)
+        """Whether others, elsewhere or another run here, have trials that come here if they fall silent."""
+        running, held = self._store.read(self._ledger.leases), self._tickets.held
+        by_hand = [ticket for ticket, hold in held.items() if hold.run is None]
+        return any(lease.ticket not in by_hand for lease in running)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} in {self.url!r})"
@@ -158,9 +159,12 @@ class Study:
             return cast(Trial, self.ask_within(math.inf))
         return [cast(Trial, self.ask_within(math.inf)) for _ in range(checked_count("ask: count", count))]
 
-    def ask_within(self, budget: float) -> Trial | None:
-        """The next trial; None once `budget` trials were asked for and there is none to take over."""
-        return self._asking.ask(budget)
+    def ask_within(self, budget: float, run: object = None) -> Trial | None:
+        """The next trial; None once `budget` trials were asked for and there is none to take over.
+
+        `run` says who asks, if it will give back what it leaves untold.
+        """
+        return self._asking.ask(budget, run)
 
     def tell(self, trial: Trial | int, value: Any, noise: Any = None) -> Trial:
         """Record the value of a trial, given itself or by its number; None, NaN and infinities are failures.
@@ -229,6 +233,12 @@ class Study:
         self._store.check_writable()
         self._tickets.release(number_of(trial))
 
+    def release_all(self, run: object) -> None:
+        """Give back every trial that this run asked for and did not tell."""
+        for ticket, hold in self._tickets.held.items():
+            if hold.run is run:
+                self._tickets.give_back(ticket)
+
     def renew(self) -> None:
         """Tell the store that this process is alive and keeps the trials it asked for."""
         self._tickets.renew()
@@ -236,8 +246,7 @@ class Study:
     def switch_recipe(self, recipe: Recipe) -> None:
         """Suggest with another recipe from now on; whoever has the study open already keeps the old one."""
         parts = write_recipe(checked_recipe(recipe))
-        change = schema.studies.update().where(schema.studies.c.id == self._definition.id)
-        self._store.write(lambda connection: connection.execute(change.values(recipe=json.dumps(parts))))
+        self._store.write(partial(redefine, id=self._definition.id, recipe=parts))
         self._definition = replace(self._definition, parts=parts)
         self._asking = Asking(self._store, self._ledger, self._tickets, self._definition, recipe)
 
@@ -284,6 +293,7 @@ class Study:
                 run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
             except KeyboardInterrupt:
                 show.interrupted()
+                return self.result  # from here, a store that is busy is not waited for
         return self.result
 
     def close(self) -> None:
@@ -300,7 +310,7 @@ class Study:
             raise
         except StoreError as lost:
             raise StoreError(f"{lost} (trial {number} still has to be told {answer})") from lost
-        self._tickets.drop(number)
+        self._tickets.told(number)
         log.told(told, self.name)
         return told
 
@@ -323,10 +333,11 @@ class Study:
 
     def _was_taken(self, known: Trial, connection: sa.Connection) -> bool:
         """Whether a trial that was asked for here went to somebody else, or was told by somebody else."""
-        ticket = self._tickets.of(known.number)
-        if ticket is None:
+        tickets = self._tickets.of(known.number)
+        if not tickets:
             return False
-        return known.state != "asked" or self._ledger.claimed(connection, ticket) is None
+        claimed = (self._ledger.claimed(connection, ticket) for ticket in tickets)
+        return known.state != "asked" or not any(claimed)
 
     def _observe(self, params: Params, answer: Answer, ticket: str, connection: sa.Connection) -> Trial:
         now, revision = self._store.now(connection), self._ledger.lock(connection)

@@ -21,6 +21,7 @@ from bopp.kinds import KINDS
 from bopp.parameter import Parameter, When
 from bopp.problem import Direction
 from bopp.run.failures import Policy
+from bopp.study.address import discreet
 from bopp.study.function import REFERENCE
 from bopp.suggest import Recipe
 
@@ -99,6 +100,7 @@ class ObjectiveTable:
     python: Reference | None = None
     command: Lines | None = None
     shell: Truth = False
+    stdin: Truth = False
 
 
 def parameter(where: str, row: Any) -> Parameter:
@@ -119,7 +121,7 @@ def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
     kinds, required = field_kinds(kind), _required(kind)
     for name in table:
         if name not in (*also, *kinds):
-            raise ConfigError(f"{where} {name}: no such field; wanted {', '.join([*also, *kinds])}")
+            raise ConfigError(f"{where} {discreet(name)}: no such field; wanted {', '.join([*also, *kinds])}")
     given = [name for name in kinds if name in table or name in required]
     return kind(**{name: _converted(f"{where} {name}", kinds[name], table.get(name)) for name in given})
 
@@ -166,5 +168,8 @@ def shown(value: Any) -> str:
     """A value as it is written in the file, or nearly so."""
     if value is None:
         return "nothing"
+    if isinstance(value, str):
+        value = discreet(value)
     text = repr(value) if isinstance(value, float) else json.dumps(value, default=str, ensure_ascii=False)
+    text = text if isinstance(value, str) else discreet(text)
     return text if len(text) <= LONGEST_GOT else f"{text[:LONGEST_GOT]}..."

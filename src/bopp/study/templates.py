@@ -23,6 +23,7 @@ python = "objective:loss"      # the function loss in objective.py, beside this 
 # last line it prints, one number alone, or a line {"value": 0.25}; an exit code other than 0 is a failure.
 # command = "python train.py --rate {rate} --momentum {momentum} --warmup {warmup} --method {method}"
 # shell = false                # true: let /bin/sh run it, for pipes and variables
+# stdin = false                # true: give it all parameters as JSON on standard input
 
 [space]
 rate = { type = "float", low = 1e-4, high = 0.1, log = true }   # log: factors matter, not differences

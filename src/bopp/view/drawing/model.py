@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bopp.data import Array
+from bopp.errors import NoResultError
+from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.result import Result
 from bopp.suggest import Recipe
@@ -15,7 +17,7 @@ from bopp.view.calibration import calibration as calibration_of
 from bopp.view.canvas import FEW, SIZE, bounded, canvas, drawable
 from bopp.view.contour import Contour
 from bopp.view.contour import contour as contour_of
-from bopp.view.coordinates import Axis
+from bopp.view.coordinates import Axis, axis_of
 from bopp.view.drawing.style import (
     BAND,
     DOTS,
@@ -157,11 +159,17 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
     parameter = one.parameter
     mean, low, high = bounded([one.mean, one.low, one.high])
     if parameter.numeric:
-        along, tried = ([float(value) for value in values] for values in (one.along, one.tried))
+        drawn = _is_drawn_in_units(parameter, one.along)
+        position = float if drawn else parameter.place
+        along, tried = ([position(value) for value in values] for values in (one.along, one.tried))
         axes.fill_between(along, low, high, color=BAND, lw=0, label="two standard deviations")
         axes.plot(along, mean, color=LINE, zorder=4, label="mean of the model")
-        axes.set_xscale("log" if parameter.logarithmic else "linear")
-        if not parameter.logarithmic and all(isinstance(value, int) for value in one.along):
+        if not drawn:
+            marks = axis_of(one.name, parameter).marks
+            _name_options(axes, [(mark.place, mark.label) for mark in marks])
+        elif parameter.logarithmic:
+            axes.set_xscale("log")
+        elif all(isinstance(value, int) for value in one.along):
             axes.locator_params(axis="x", integer=True)
     else:
         along, tried = ([parameter.place(value) for value in values] for values in (one.along, one.tried))
@@ -175,6 +183,14 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
     dots(axes, np.array(tried), one.told, bottom, top, "evaluation", s=12 if len(tried) < 100 else 6)
     if one.best is not None:
         star(axes, tried[one.best], one.told[one.best])
+
+
+def _is_drawn_in_units(parameter: Parameter, along: list[Any]) -> bool:
+    """Whether matplotlib can draw a range of numbers with its margins; others are drawn from 0 to 1."""
+    low, high = float(along[0]), float(along[-1])
+    if parameter.logarithmic:
+        return low > 1e-150 and high < 1e150
+    return max(abs(low), abs(high)) < 1e300 and high - low > 1e-300
 
 
 def _name_options(axes: Axes, marks: list[tuple[float, str]], room: int = 24) -> None:
@@ -193,6 +209,8 @@ def _draw_mean(axes: Axes, shown: Contour, direction: Direction) -> ScalarMappab
     low, high = ends(mean[~np.isnan(mean)])
     if low == high:
         low, high = low - (0.05 * abs(low) or 1.0), high + (0.05 * abs(high) or 1.0)
+    if 1e-323 < high - low < 1e-300:  # matplotlib divides by it
+        raise NoResultError(f"heights from {low:.3g} to {high:.3g} are beyond what a contour can be drawn of")
     shades = HEIGHTS if direction == "minimize" else HEIGHTS[::-1]
     colours = LinearSegmentedColormap.from_list("heights", shades)
     if all(axis.numeric for axis in shown.axes) and min(mean.shape) > SMOOTH:

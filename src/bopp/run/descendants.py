@@ -1,0 +1,97 @@
+"""Descendants: the processes that a process has started, directly or not, and how to end them all.
+
+On Linux all of them are found, even those that moved to another group or session, or whose parent has ended.
+On other systems with process groups, those that stayed in the group of the evaluation. Elsewhere, only the
+process of the evaluation itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+LINUX = sys.platform == "linux"
+PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # from prctl(2)
+PATIENCE = 2.0  # seconds for killed processes to vanish; one that waits for a device may take longer
+
+
+def end_with_parent() -> None:
+    """Have this process killed when its parent ends, even if the parent is killed (on Linux)."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt() -> None:
+    """Become the parent of every descendant whose own parent ends (on Linux)."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def call(name: str) -> None:
+    """Give this process a name of its own, by which `pkill` finds it and not its parent (on Linux)."""
+    _prctl(PR_SET_NAME, name.encode())
+
+
+def lead_group() -> None:
+    """Begin a process group, so that what this process starts can be ended with it."""
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+
+
+def end_group(leader: int) -> None:
+    """Kill the processes of a group."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # not a group yet, or gone already
+            os.killpg(leader, signal.SIGKILL)
+
+
+def end_adopted() -> None:
+    """Kill all descendants of this process, which must have adopted them (on Linux)."""
+    deadline = time.monotonic() + PATIENCE
+    while LINUX and _has_child() and time.monotonic() < deadline:
+        for pid in _below(os.getpid()):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def forget_ended(child: int) -> None:
+    """Let adopted processes that have ended vanish, but not this child, whose exit code is wanted."""
+    if not LINUX:
+        return
+    with suppress(ChildProcessError):
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if ended.si_pid == child:
+                return
+            os.waitpid(ended.si_pid, 0)
+
+
+def _has_child() -> bool:
+    """Whether this process has any child left, once those that have ended are forgotten."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _below(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(folder.name))
+    found = [root]
+    for pid in found:  # which grows meanwhile
+        found += children.get(pid, [])
+    return found[1:]
+
+
+def _prctl(option: int, value: int | bytes) -> None:
+    if LINUX:
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

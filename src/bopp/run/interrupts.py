@@ -1,0 +1,114 @@
+"""Interrupts: Ctrl-C and requests to terminate are never lost, and cut nothing short that must not be.
+
+Python raises KeyboardInterrupt wherever it happens to be. Inside a hook of `os.fork`, a finalizer or a
+callback from C, it prints the exception and drops it, and the program goes on. So what must not be cut short
+puts off interrupts by a handler that does not raise, and a run remembers that it was interrupted and looks
+now and then.
+
+Only the main thread handles signals. Elsewhere these blocks do nothing, and nothing can be lost.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+Act = Callable[[], object]
+"""Does what the usual handler does about a signal."""
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C and requests to terminate until the block ends; a second one acts at once."""
+    put_off: list[Act] = []
+    ended = False
+
+    def handle(act: Act) -> None:
+        if ended or put_off:
+            put_off.clear()
+            act()
+        else:
+            put_off.append(act)
+
+    try:
+        with _handled(handle):
+            try:
+                yield
+            finally:
+                ended = True
+    finally:
+        if put_off:
+            put_off.pop()()
+
+
+@contextmanager
+def heeded() -> Iterator[Callable[[], None]]:
+    """Gives a function that raises KeyboardInterrupt if one was raised in the block before, and got lost."""
+    raised = False
+
+    def handle(act: Act) -> None:
+        nonlocal raised
+        try:
+            act()
+        except KeyboardInterrupt:
+            raised = True
+            raise
+
+    def check() -> None:
+        if raised:
+            raise KeyboardInterrupt
+
+    with _handled(handle):
+        try:
+            yield check
+        except Exception:  # which may stand for the interrupt: some code raises an error of its own instead
+            check()
+            raise
+        check()
+
+
+_blocks: list[Callable[[Act], None]] = []  # how the blocks under way handle a signal, the innermost last
+_usual: dict[int, Any] = {}  # the handlers that `_dispatch` stands in for
+
+
+@contextmanager
+def _handled(handle: Callable[[Act], None]) -> Iterator[None]:
+    """Have a function handle signals inside the block, in place of handlers that Python calls."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    try:
+        _blocks.append(handle)
+        for number in SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler) and handler is not _dispatch:
+                _usual[number] = handler
+                signal.signal(number, _dispatch)
+        yield
+    finally:
+        try:
+            _leave(handle)
+        finally:
+            _leave(handle)  # does nothing unless a signal cut the first call short
+
+
+def _leave(handle: Callable[[Act], None]) -> None:
+    if handle in _blocks:
+        _blocks.remove(handle)
+    for number, handler in _usual.items() if not _blocks else ():
+        if signal.getsignal(number) is _dispatch:
+            signal.signal(number, handler)
+
+
+def _dispatch(number: int, frame: FrameType | None) -> None:
+    act: Act = partial(_usual[number], number, frame)
+    for handle in _blocks:
+        act = partial(handle, act)
+    act()

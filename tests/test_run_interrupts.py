@@ -1,0 +1,319 @@
+"""Ctrl-C and requests to terminate: never lost, whatever the moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import bopp
+from bopp import Float, Params, Recipe
+from bopp.run import interrupts
+from bopp.run.interrupts import heeded, uninterrupted
+from faults import Figure
+
+SPACE = {"x": Float(0, 1)}
+STORM = (signal.SIGINT, signal.SIGTERM)
+
+in_fork = {"signal": False}  # what the hook below does
+
+
+def _interrupt_once() -> None:
+    if in_fork["signal"]:
+        in_fork["signal"] = False
+        signal.raise_signal(signal.SIGINT)
+
+
+os.register_at_fork(after_in_parent=_interrupt_once)  # where Python drops every exception
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    yield
+    in_fork["signal"] = False
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+
+
+class Dropping:
+    """An object in whose finalizer a Ctrl-C arrives, where Python drops it."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_is_put_off_until_the_block_ends() -> None:
+    done = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["all of it"]
+
+
+def test_a_second_interrupt_acts_at_once() -> None:
+    done = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("first")
+            signal.raise_signal(signal.SIGINT)
+            done.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["first"]
+
+
+def test_handlers_that_do_not_raise_are_called_once() -> None:
+    calls: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
+    try:
+        with heeded() as check, uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            assert calls == []
+        check()
+        assert calls == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_was_set_in_the_block_stays() -> None:
+    def mine(*_: Any) -> None: ...
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with heeded():
+            signal.signal(signal.SIGINT, mine)
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_are_left_alone() -> None:
+    def enter() -> None:
+        with heeded() as check, uninterrupted():
+            check()
+            ended.append(True)
+
+    ended: list[bool] = []
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert ended == [True]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_dropped_is_raised_again() -> None:
+    went_on = []
+
+    def work() -> None:
+        with heeded() as check:
+            Dropping()
+            went_on.append(True)
+            check()
+            went_on.append(False)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert went_on == [True]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_was_dropped_last_is_raised_at_the_end() -> None:
+    with pytest.raises(KeyboardInterrupt), heeded():
+        Dropping()
+
+
+def test_an_error_made_of_an_interrupt_is_one() -> None:
+    def work() -> None:
+        with heeded():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                raise RuntimeError("cannot be imported") from None
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_a_storm_of_signals_leaves_the_usual_handlers() -> None:
+    cut = whole = 0
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if frame and frame.f_code.co_filename in (interrupts.__file__, contextlib.__file__):
+            raise KeyboardInterrupt
+
+    def storm() -> None:
+        rng = random.Random(0)
+        while cut < 50:
+            time.sleep(rng.uniform(0.0, 0.0005))
+            os.kill(os.getpid(), rng.choice(STORM))
+
+    usual = [signal.signal(number, interrupt) for number in STORM]
+    thread = threading.Thread(target=storm)
+    thread.start()
+    while thread.is_alive():
+        try:
+            with heeded(), uninterrupted():
+                whole += 1
+        except KeyboardInterrupt:
+            cut += 1
+    assert [signal.getsignal(number) for number in STORM] == [interrupt, interrupt]
+    assert whole > cut
+    for number, handler in zip(STORM, usual, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.fault(29)
+@pytest.mark.filterwarnings("ignore")
+def test_an_interrupt_during_a_fork_ends_the_run() -> None:
+    in_fork["signal"] = True
+    result = bopp.minimize(
+        lambda params: params["x"], SPACE, budget=50, workers=2, progress=False, recipe=Recipe.random()
+    )
+    assert len(result.trials) < 5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_interrupt_dropped_while_it_evaluates_ends_the_run() -> None:
+    def drop(params: Params) -> float:
+        if not made:
+            made.append(Dropping())
+            made.clear()
+            made.append(None)
+        return float(params["x"])
+
+    made: list[Any] = []
+    result = bopp.minimize(drop, SPACE, budget=50, progress=False, recipe=Recipe.random())
+    assert [trial.state for trial in result.trials] == ["done"]
+
+
+LOOP = """
+import os, sys, time
+import bopp
+
+def slow(params):
+    time.sleep(0.05)
+    return params["x"]
+
+space = {"x": bopp.Float(0, 1)}
+pid = 0
+while True:
+    seconds = sys.stdin.readline()
+    if not seconds:
+        break
+    pid = os.fork()
+    if pid == 0:
+        print(os.getpid(), flush=True)
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        result = bopp.minimize(
+            slow, space, budget=10**6, workers=2, progress=False, recipe=bopp.Recipe.random()
+        )
+        os._exit(0 if result.trials else 1)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    print("ended", code, flush=True)
+"""
+
+
+@pytest.mark.fault(29)
+@pytest.mark.parametrize("times", [5, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_run_is_interrupted_at_any_moment(times: int, figure: Figure) -> None:
+    rng = random.Random(times)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdin
+    assert parent.stdout
+    with parent:
+        for _ in range(times):
+            parent.stdin.write("go\n")
+            parent.stdin.flush()
+            pid = int(parent.stdout.readline())
+            time.sleep(rng.uniform(0.1, 0.5))
+            ended = _ended_after(signal.SIGINT, pid, parent)
+            assert ended.startswith("ended"), "the run went on"
+        parent.stdin.close()
+    figure(f"{times} of {times} interrupts of minimize ended it")
+
+
+def _ended_after(number: int, pid: int, parent: subprocess.Popen[str]) -> str:
+    """What the parent says once its child has ended; the child is killed if it does not end."""
+    assert parent.stdout
+    killer = threading.Timer(20.0, os.kill, (pid, signal.SIGKILL))
+    killer.start()
+    os.kill(pid, number)
+    said = parent.stdout.readline()
+    killer.cancel()
+    return "killed" if said == "ended -9\n" else said
+
+
+STUDY = """
+[study]
+name = "s"
+store = "sqlite:///{folder}/s.db"
+budget = 1000000
+recipe = "random"
+workers = 2
+[objective]
+command = "sleep 0.05{{x}}"
+[space]
+x = {{ type = "int", low = 1, high = 9 }}
+"""
+
+
+@pytest.mark.fault(29)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminate"])
+@pytest.mark.parametrize("times", [pytest.param(250, marks=pytest.mark.slow)])
+def test_a_run_on_the_command_line_is_interrupted_at_any_moment(
+    tmp_path: Path, number: int, times: int, figure: Figure
+) -> None:
+    rng = random.Random(times)
+    (tmp_path / "study.toml").write_text(STUDY.format(folder=tmp_path))
+    for _ in range(times):
+        (tmp_path / "s.db").unlink(missing_ok=True)
+        words = [sys.executable, "-m", "bopp", "run", "--failures", "continue", "study.toml"]
+        run = subprocess.Popen(
+            words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        assert run.stderr
+        with run:
+            run.stderr.readline()  # the first trial has ended
+            time.sleep(rng.uniform(0.0, 0.4))
+            run.send_signal(number)
+            try:
+                _, said = run.communicate(timeout=20.0)
+            finally:
+                run.kill()
+        assert run.returncode == 130
+        assert "To go on: bopp run" in said
+    figure(f"{times} of {times} by {signal.Signals(number).name} ended bopp run, with 130")
+
+
+def test_whoever_is_impatient_sees_the_same_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.format(folder=tmp_path))
+    words = [sys.executable, "-m", "bopp", "run", "--failures", "continue", "study.toml"]
+    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr
+        run.stderr.readline()
+        while run.poll() is None:
+            run.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+    assert run.returncode == 130

@@ -1,0 +1,287 @@
+"""Threads that share a study, an optimizer or a lock: no trial goes to two of them, and none is lost."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from bopp import Float, Optimizer, Recipe, Study, Trial, open_study
+from bopp.guard import Guard
+from bopp.parameter import Parameter
+from forks import in_child
+from test_study_many import bowl
+
+SPACE: dict[str, Parameter] = {"x": Float(-5, 5), "y": Float(0, 15)}
+THREADS = 8
+EACH = 6
+
+
+def opened(url: str, lease: float | None = 60.0) -> Study:
+    return open_study(url, "a", SPACE, recipe=Recipe.random(), lease=lease)
+
+
+def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
+    """What each thread returns; all of them begin at one moment."""
+    start = threading.Barrier(threads)
+
+    def begin(which: int) -> Any:
+        start.wait()
+        return work(which)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(begin, range(threads)))
+
+
+def ask_and_tell(recorder: Study | Optimizer) -> Callable[[int], list[Trial]]:
+    """Each thread asks for trials and tells a value that only it gives."""
+
+    def work(which: int) -> list[Trial]:
+        told = []
+        for _ in range(EACH):
+            trial = recorder.ask()
+            time.sleep(0)  # let others in
+            told.append(recorder.tell(trial, 1000.0 * which + trial.number))
+        return told
+
+    return work
+
+
+def all_told_once(recorder: Study | Optimizer, told: list[list[Trial]]) -> None:
+    numbers = sorted(trial.number for some in told for trial in some)
+    assert numbers == list(range(THREADS * EACH))
+    assert [trial.number for trial in recorder.trials] == numbers
+    values = {
+        trial.number: 1000.0 * which + trial.number for which, some in enumerate(told) for trial in some
+    }
+    assert {trial.number: trial.value for trial in recorder.trials} == values
+    assert len({tuple(trial.params.values()) for trial in recorder.trials}) == len(numbers)
+
+
+@pytest.mark.fault(32)
+@pytest.mark.parametrize("turn", [30.0, 1e-4], ids=["in turn", "turns are missed"])
+def test_threads_ask_and_tell_on_one_study(url: str, turn: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.study.turns.TURN", turn)
+    with opened(url) as study:
+        study._store._turns._wait = turn
+        all_told_once(study, at_once(ask_and_tell(study)))
+        assert study.held == frozenset()
+
+
+@pytest.mark.fault(32)
+def test_threads_ask_and_tell_on_one_optimizer() -> None:
+    optimizer = Optimizer(SPACE, recipe=Recipe.random())
+    all_told_once(optimizer, at_once(ask_and_tell(optimizer)))
+
+
+def test_threads_do_everything_at_once_on_one_optimizer() -> None:
+    optimizer = Optimizer(SPACE, recipe=Recipe.random())
+
+    def work(which: int) -> None:
+        for step in range(20):
+            optimizer.enqueue({"x": which / 10, "y": step / 10})
+            optimizer.observe({"x": -which / 10, "y": step / 10}, 1.0)
+            trial = optimizer.ask()
+            optimizer.release(trial)
+            optimizer.fail(optimizer.ask(), "broke")
+            optimizer.retry()
+
+    at_once(work)
+    trials = optimizer.trials
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert sum(trial.origin == "observed" for trial in trials) == 20 * THREADS
+    queued = [tuple(trial.params.values()) for trial in trials if trial.origin == "queued"]
+    assert len(queued) == len(set(queued))
+    for trial in trials:
+        if trial.state == "asked":
+            optimizer.tell(trial, 1.0)
+    while len(optimizer.trials) < len(trials) + 200:  # what waits still comes, each once
+        trial = optimizer.ask()
+        queued += [tuple(trial.params.values())] if trial.origin == "queued" else []
+        optimizer.tell(trial, 1.0)
+    assert sorted(queued) == sorted((w / 10, s / 10) for w in range(THREADS) for s in range(20))
+
+
+@pytest.mark.parametrize("turn", [30.0, 1e-4], ids=["in turn", "turns are missed"])
+def test_what_a_thread_holds_is_renewed_whatever_others_do(
+    tmp_path: Any, turn: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bopp.study.turns.TURN", turn)
+    url = f"sqlite:///{tmp_path}/a.db"
+    with opened(url, 1.2) as study, opened(url, 1.2) as other:
+        study._store._turns._wait = turn
+        trials = at_once(lambda _: study.ask())
+        assert study.held == frozenset(range(THREADS))
+        assert sorted(study._tickets.held[ticket].number for ticket in study._tickets.held) == [
+            *range(THREADS)
+        ]
+        end = time.monotonic() + 2.0
+        while time.monotonic() < end:
+            assert other.ask_within(THREADS) is None
+            time.sleep(0.1)
+        for trial in trials:
+            study.tell(trial, 1.0)
+
+
+@pytest.mark.fault(32)
+def test_a_run_that_ends_leaves_the_trials_of_another_alone(url: str) -> None:
+    """The second of two runs on one study is in mid-evaluation when the first, which began before, ends."""
+    first, second, go_on = threading.Event(), threading.Event(), threading.Event()
+
+    def quick(params: dict[str, Any]) -> float:
+        first.set()
+        assert second.wait(60)
+        return bowl(params)
+
+    def slow(params: dict[str, Any]) -> float:
+        second.set()
+        assert go_on.wait(60)
+        return bowl(params)
+
+    with opened(url) as study, ThreadPoolExecutor(2) as pool:
+        ends = pool.submit(study.optimize, quick, 4, progress=False, callback=lambda *_: True)
+        assert first.wait(60)
+        goes_on = pool.submit(study.optimize, slow, 4, progress=False)
+        ends.result(60)
+        assert study.held == {1}
+        with opened(url) as other:
+            assert other.ask_within(2) is None  # so nobody gets what the second works on
+        go_on.set()
+        result = goes_on.result(60)
+        assert study.held == frozenset()
+    assert [trial.state for trial in result.trials] == ["done"] * 4
+
+
+@pytest.mark.fault(32)
+def test_two_runs_share_the_budget_and_wait_for_each_other(url: str) -> None:
+    calls: list[int] = []
+    seen: list[int] = []
+
+    def counted(params: dict[str, Any]) -> float:
+        calls.append(1)
+        time.sleep(0.02)
+        return bowl(params)
+
+    with opened(url) as study:
+        results = at_once(
+            lambda _: study.optimize(
+                counted, 12, progress=False, callback=lambda study, trial: seen.append(trial.number)
+            ),
+            2,
+        )
+    assert len(calls) == 12
+    assert sorted(seen) == list(range(12))
+    assert all([trial.state for trial in result.trials] == ["done"] * 12 for result in results)
+
+
+def test_a_run_does_not_wait_for_what_its_own_thread_holds(tmp_path: Any) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        mine = study.ask()
+        result = study.optimize(bowl, 3, progress=False)
+        assert [trial.state for trial in result.trials] == ["asked", "done", "done"]
+        assert study.held == {mine.number}
+        study.tell(mine, 1.0)
+
+
+def test_one_thread_suggests_what_it_did_before() -> None:
+    """With several threads the points are those of one, since each suggestion sees all before it."""
+    one, many = (Optimizer(SPACE, seed=3, recipe=Recipe.random()) for _ in range(2))
+    all_told_once(many, at_once(ask_and_tell(many)))
+    assert [one.ask().params for _ in range(THREADS * EACH)] == [trial.params for trial in many.trials]
+
+
+def held_elsewhere(guard: Guard) -> tuple[threading.Thread, threading.Event]:
+    """A thread that holds a lock until the event."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with guard:
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(60)
+    return thread, leave
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_finds_the_locks_of_other_threads_free(tmp_path: Any) -> None:
+    optimizer = Optimizer(SPACE, recipe=Recipe.random())
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        optimizer.tell(optimizer.ask(), 1.0)
+        study.ask()
+        threads = [held_elsewhere(optimizer._guard), held_elsewhere(study._tickets._guard)]
+
+        def child() -> None:
+            assert optimizer.ask().number == 1
+            assert study.held == frozenset()
+            assert study.ask().number == 1
+
+        assert in_child(child) == 0
+        for thread, leave in threads:
+            leave.set()
+            thread.join()
+        assert optimizer.ask().number == 1
+        assert study.held == {0}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_within_a_lock_may_leave_it() -> None:
+    guard = Guard()
+
+    def child() -> None:
+        with guard:
+            pass
+
+    with guard:
+        assert in_child(child) == 0
+        process = os.fork()
+        if process == 0:
+            try:
+                guard.__exit__()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(process, 0)[1] == 0
+
+
+def test_an_optimizer_can_be_copied_and_pickled() -> None:
+    optimizer = Optimizer(SPACE, recipe=Recipe.random())
+    optimizer.tell(optimizer.ask(), 1.0)
+    with optimizer._guard:
+        copies = [copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))]
+    for one in copies:
+        assert one._guard is not optimizer._guard
+        assert one.trials == optimizer.trials
+    expected = optimizer.ask().params
+    assert [one.ask().params for one in copies] == [expected, expected]
+
+
+def test_threads_that_correct_and_ask_leave_no_gap(tmp_path: Any) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+
+        def work(which: int) -> None:
+            for step in range(5):
+                trial = study.ask()
+                if which % 2:
+                    study.fail(trial, "broke")
+                    study.drop(trial, "the wrong one")
+                else:
+                    study.note(study.tell(trial, float(step)), "noted")
+                    study.amend(trial, float(-step), "a slip")
+                _ = study.best if step and not which % 2 else study.trials
+
+        at_once(work, 4)
+        trials = study.trials
+        assert [trial.number for trial in trials] == list(range(20))
+        assert sorted(trial.state for trial in trials) == ["done"] * 10 + ["dropped"] * 10
+        with opened(f"sqlite:///{tmp_path}/a.db") as other:
+            assert other.trials == trials
