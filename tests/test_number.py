@@ -136,6 +136,21 @@ def test_a_number_computed_to_be_on_a_step_is_on_it() -> None:
 
 
 @pytest.mark.fault(37)
+@pytest.mark.parametrize("log", [False, True], ids=["linear", "log"])
+def test_a_very_long_range_is_searched_like_one_of_floats(log: bool) -> None:
+    """What the first column cannot hold lies in others, in which a search must not look for peaks."""
+    space = {"n": Int(1, 2**63, log=log)}
+
+    def place(n: int) -> float:
+        return math.log2(n) / 63 if log else n / 2**63
+
+    for seed in range(3):
+        result = minimize(
+            lambda params: (place(params["n"]) - 0.15) ** 2, space, 20, seed=seed, progress=False
+        )
+        assert abs(place(result.best.params["n"]) - 0.15) < 1e-3
+
+
 @pytest.mark.parametrize(("low", "high"), [(1, 2**63), (1, 2**70), (5, 10**18), (1, 10**300)])
 def test_every_decade_of_a_logarithmic_range_is_equally_likely(low: int, high: int) -> None:
     number = Int(low, high, log=True).checked()

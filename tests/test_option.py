@@ -83,6 +83,23 @@ def test_any_number_of_options_is_searched(count: int) -> None:
     assert len({trial.params["c"] for trial in optimizer.trials}) == 8
 
 
+@pytest.mark.fault(36)
+def test_a_condition_may_name_thousands_of_options() -> None:
+    """Compared one by one with each other, enqueueing took minutes and asking 429 MB."""
+    many = options(10_000)
+    optimizer = Optimizer({"c": many, "x": Float(0, 1, when={"c": many.options[::2]})}, seed=0)
+    for value in range(8):
+        optimizer.tell(optimizer.ask(), value)
+    tracemalloc.start()
+    optimizer.ask()
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+    optimizer.enqueue({"x": 0.5})
+    asked = optimizer.ask()
+    assert asked.params["x"] == 0.5
+    assert asked.params["c"] in many.options[::2]
+
+
 def test_every_one_of_many_options_is_reached_by_asking() -> None:
     """Those of a space that is tried whole, and the last ones of a space that is searched."""
     whole = Optimizer({"c": options(MOST_COLUMNS + 1)}, recipe=Recipe(search=Gradients(10, 10, 2, 2)))

@@ -355,10 +355,17 @@ def test_no_rows_are_snapped_to_no_rows() -> None:
         assert parameter.snap(np.empty((0, parameter.width))).shape == (0, parameter.width)
 
 
-@pytest.mark.parametrize("parameter", [Float(0, 1), Float(1e-6, 1, log=True), Int(0, 2**70)], ids=repr)
+@pytest.mark.parametrize("parameter", [Float(0, 1), Float(1e-6, 1, log=True)], ids=repr)
 def test_what_has_no_grid_is_not_snapped(parameter: Parameter) -> None:
     U = np.random.default_rng(0).random((50, parameter.width))
     np.testing.assert_array_equal(parameter.snap(U), U)
+
+
+@pytest.mark.parametrize("parameter", [Int(0, 2**70), Int(1, 2**70, log=True)], ids=repr)
+def test_the_integers_of_a_very_long_range_have_one_row_each(parameter: Parameter) -> None:
+    U = np.random.default_rng(0).random((50, parameter.width))
+    assert parameter.snap(U).tolist() == [parameter.encode(parameter.decode(u)) for u in U.tolist()]
+    assert parameter.snap(U[:0]).shape == (0, parameter.width)
 
 
 @pytest.mark.fault(18)

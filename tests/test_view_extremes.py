@@ -42,6 +42,32 @@ def test_slices_of_extreme_ranges_are_drawn(tmp_path: Path, parameter: Parameter
 
 
 @pytest.mark.parametrize(
+    "parameter",
+    [
+        Int(10**15, 10**15 + 10),
+        Int(2**62, 2**62 + 2000),
+        Int(2**60, 2**60 + 10, log=True),
+        Float(1e10, 1e10 + 1e-5),
+        Float(1e10, 1e10 + 1e-5, log=True),
+        Float(0, 1e-290),
+        Float(1, 1 + 1e-9),
+    ],
+    ids=repr,
+)
+def test_a_narrow_range_fills_its_slice(parameter: Parameter) -> None:
+    """Left to itself, matplotlib widens the axis of such a range, and all of it is one upright line."""
+    axes = result_of(parameter, [0.3, 0.1, 0.7, 0.5, 0.2, 0.6]).plot_slice().axes[0]
+    drawn, (low, high) = np.asarray(axes.lines[0].get_xdata(), dtype=float), axes.get_xlim()
+    assert np.ptp(drawn) > 0.8 * (high - low)
+
+
+def test_heights_that_differ_by_rounding_are_drawn_as_equal(tmp_path: Path) -> None:
+    values = 1.0 + 1e-15 * np.random.default_rng(0).random(9)
+    result_of(ORDINARY, values.tolist()).plot_contour(tmp_path / "contour.png")
+    assert (tmp_path / "contour.png").exists()
+
+
+@pytest.mark.parametrize(
     "values", [(1e308, -1e308, 1.7e308, 0.0, 1.0, -1.7e308), (1e-320, 3e-320, 5e-324, 0.0, 0.0, 0.0)]
 )
 def test_pictures_of_extreme_values_are_drawn_or_refused_in_words(

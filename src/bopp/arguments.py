@@ -14,6 +14,7 @@ from bopp.suggest import Recipe
 from bopp.trial import Answer
 
 LARGEST_SEED = 10**1000
+MOST = 10**18  # of anything that is counted
 LONGEST = 10**300  # seconds; an integer beyond the range of floats is as good as no limit
 
 
@@ -40,9 +41,11 @@ def checked_recipe(recipe: Any) -> Recipe:
 
 def checked_count(name: str, count: Any) -> int:
     """How many of something: a budget, trials to ask for, workers."""
-    if isinstance(count, int | np.integer) and not isinstance(count, bool) and count >= 1:
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if whole and 1 <= count < MOST:
         return int(count)
-    raise RecipeError(f"{name} must be an integer >= 1, got {brief(count)}")
+    most = " and below 1e18" if whole and count >= MOST else ""
+    raise RecipeError(f"{name} must be an integer >= 1{most}, got {brief(count)}")
 
 
 def checked_text(name: str, text: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from bopp.legible import brief
 from bopp.parameter import Parameter
 
 Mask = npt.NDArray[np.bool_]
+
+FEW = 256  # numbers that are faster compared than looked up
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +32,17 @@ class Condition:
         """Whether the other parameter applies and has one of the values."""
         if self.name not in params:
             return False
-        here = parameters[self.name].encode(params[self.name])
-        return any(here == row for row in self.columns.tolist())
+        return tuple(parameters[self.name].encode(params[self.name])) in self._rows
+
+    def met_at(self, U: Array) -> Mask:
+        """Whether each row of U (m, width), the columns of the other parameter, has one of the values."""
+        if self.columns.size <= FEW:
+            return np.asarray((U[:, None] == self.columns).all(axis=2).any(axis=1))
+        return np.array([tuple(u) in self._rows for u in U.tolist()], dtype=np.bool_)
+
+    @cached_property
+    def _rows(self) -> frozenset[tuple[float, ...]]:
+        return frozenset(map(tuple, self.columns.tolist()))
 
 
 class Conditions:
@@ -81,9 +93,7 @@ class Conditions:
         for name in self.order:
             there[name] = np.ones(len(U), dtype=np.bool_)
             for condition in self._of[name]:
-                theirs = U[:, None, columns[condition.name]]
-                met = (theirs == condition.columns[None]).all(axis=2).any(axis=1)
-                there[name] &= met & there[condition.name]
+                there[name] &= condition.met_at(U[:, columns[condition.name]]) & there[condition.name]
             mask[:, columns[name]] = there[name][:, None]
         return mask
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bopp.data import Array
+from bopp.option import TRIES
 from bopp.parameter import Parameter, Rows, When
 
 
@@ -63,12 +64,14 @@ class Held(Parameter):
         return self.columns[self._nearest(U)]
 
     def around(self, U: Array) -> tuple[Array, Rows]:
-        row, other = np.nonzero(np.arange(self.levels) != self._nearest(U)[:, None])
-        return self.columns[other], row
+        here = self._nearest(U)[:, None]
+        others = min(self.levels - 1, TRIES)
+        tried = np.sort((here + 1 + np.arange(others) * (self.levels - 1) // max(others, 1)) % self.levels)
+        return self.columns[tried.ravel()], np.repeat(np.arange(len(U)), others)
 
     def values(self) -> Iterable[Any]:
         return self.allowed
 
     def _nearest(self, U: Array) -> Rows:
-        distance = ((U[:, None, :] - self.columns[None]) ** 2).sum(axis=2)
-        return np.asarray(np.argmin(distance, axis=1))
+        rows = [np.argmin(((u - self.columns) ** 2).sum(axis=1)) for u in U]
+        return np.array(rows, dtype=np.intp)

@@ -143,7 +143,8 @@ class Int(Parameter):
     With a `step`, suggestions are `low` plus a whole number of steps; other integers can still be observed.
 
     A range with more integers than a float can tell apart takes extra columns, each of which holds the
-    remainder that the one before could not. Where ratios matter, small numbers have no remainder.
+    remainder that the one before could not: so every integer can be suggested, but an ascent moves the first
+    column alone. Where ratios matter, small numbers have no remainder.
     """
 
     low: int
@@ -195,7 +196,8 @@ class Int(Parameter):
 
     def snap(self, U: Array) -> Array:
         if not self.gridded:
-            return U  # finer than a float can resolve: as good as continuous
+            rows = [self.encode(self.decode(u)) for u in U.tolist()]
+            return np.array(rows).reshape(len(U), self.width)
         if not self.log:
             return even(U, self._last)
         return self._columns(self._above(U[:, 0]))

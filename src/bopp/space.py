@@ -124,7 +124,7 @@ class Space:
                 checked[name] = self.parameters[name].decode(())
         if missing or unknown:
             wanted = [name for name in self.parameters if name in checked or name in missing]
-            raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {unknown}")
+            raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {brief(unknown)}")
         return self._in_order(checked)
 
     def check_one(self, name: str, value: Any) -> Any:
@@ -137,7 +137,8 @@ class Space:
             raise SpaceError(f"wanted a dict of params, got {brief(params)}")
         unknown = [name for name in params if name not in self.parameters]
         if unknown or not params:
-            raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {unknown or 'none'}")
+            got = brief(unknown) if unknown else "none"
+            raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {got}")
         found = {name: self.check_one(name, value) for name, value in params.items()}
         wanted = self._conditions.wanted(found)
         for other, values in wanted.items():
@@ -205,7 +206,7 @@ class Space:
 
     def snap(self, U: Array) -> Array:
         """The points of the grid nearest to the rows of U."""
-        if not self.discrete.any() and not self._conditions.deciding:
+        if not self.discrete.any() and not self._remainders and not self._conditions.deciding:
             return U
         parts = [self.parameters[name].snap(U[:, columns]) for name, columns in self.columns.items()]
         snapped = np.hstack(parts)
@@ -221,9 +222,16 @@ class Space:
         """Which columns (m, d) can be moved, from a point of the grid, with the same parameters applying."""
         deciding = [self.columns[name] for name in self._conditions.deciding]
         free = self.applies(U) if deciding else np.ones(U.shape, dtype=np.bool_)
-        for columns in deciding:
+        for columns in (*deciding, *self._remainders):
             free[:, columns] = False
         return free
+
+    @cached_property
+    def _remainders(self) -> list[slice]:
+        """The columns that hold what the first one of a very long Int cannot: nothing depends on them."""
+        long = [name for name, parameter in self.parameters.items() if not parameter.gridded]
+        all_of_them = [self.columns[name] for name in long if self.parameters[name].width > 1]
+        return [slice(columns.start + 1, columns.stop) for columns in all_of_them]
 
     @cached_property
     def real(self) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from bopp.errors import ObjectiveError, RecipeError
+from bopp.legible import brief
 from bopp.result import Result
 from bopp.run.evaluation import Failure
 from bopp.trial import Trial
@@ -25,7 +26,7 @@ class Failures:
 
     def __init__(self, policy: Any = "stop"):
         if policy not in get_args(Policy):
-            raise RecipeError(f'failures must be "stop" or "continue", got {policy!r}')
+            raise RecipeError(f'failures must be "stop" or "continue", got {brief(policy)}')
         self._stops = policy == "stop"
         self._alike: list[Trial] = []
 

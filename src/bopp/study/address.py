@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from bopp.errors import StudyError
+from bopp.legible import brief
 
 WANTED = "wanted sqlite:///file.db, sqlite:// (in memory) or postgresql://user@host/database"
 ENCODE = "in a user or a password, write %40 for @, %3A for :, %2F for /, %3F for ? and %25 for %"
@@ -92,7 +93,7 @@ def understood(url: str) -> tuple[sa.URL, Path | str | None]:
     try:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, TypeError, ValueError):
-        got = without_password(str(url))
+        got = without_password(url if isinstance(url, str) else brief(url))
         if re.search(r"\.\w+\Z", got) and ":" not in got:
             raise StudyError(f"{WANTED}, got {got!r}: did you mean 'sqlite:///{got}'?") from None
         raise StudyError(f"{WANTED}, got {got!r}") from None

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from bopp.errors import BoppError, StoreError, StudyError
+from bopp.legible import brief
 from bopp.problem import Declaration, Direction, Problem
 from bopp.result import Result
 from bopp.study import faults, leases, migration, schema, seal
@@ -121,7 +122,7 @@ def overview(url: str, look: Callable[[Result], T]) -> Study | list[tuple[str, T
 def checked_name(name: Any) -> str:
     """The name of a study; refused unless every database and terminal can handle it."""
     if not isinstance(name, str) or not name:
-        raise StudyError(f"the name of a study must be a text that is not empty, got {name!r}")
+        raise StudyError(f"the name of a study must be a text that is not empty, got {brief(name)}")
     odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
     if odd:
         raise StudyError(f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}")

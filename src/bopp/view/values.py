@@ -10,6 +10,7 @@ import numpy as np
 
 from bopp.data import Array
 from bopp.errors import NoResultError, SpaceError
+from bopp.legible import brief
 from bopp.result import Result
 from bopp.space import Space
 from bopp.trial import Trial
@@ -77,5 +78,5 @@ def checked_names(space: Space, names: Any) -> list[str]:
     except TypeError:
         found = []
     if not found or any(name not in known for name in found):
-        raise SpaceError(f"wanted some of the parameters {known}, got {names!r}")
+        raise SpaceError(f"wanted some of the parameters {known}, got {brief(names)}")
     return found

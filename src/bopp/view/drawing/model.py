@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 WIDEST = 4  # slices in a row, at most
 SMOOTH = 20  # so many values along an axis are drawn as lines of equal height, fewer as cells
 LEVELS = 12
+NARROW = 1e-12  # of its size is the least range that matplotlib divides into marks
 HEIGHTS = ("#1f4a7d", "#8fb0cf", "#f2ede4")
 
 
@@ -188,9 +189,10 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
 def _is_drawn_in_units(parameter: Parameter, along: list[Any]) -> bool:
     """Whether matplotlib can draw a range of numbers with its margins; others are drawn from 0 to 1."""
     low, high = float(along[0]), float(along[-1])
+    size = max(abs(low), abs(high))
     if parameter.logarithmic:
-        return low > 1e-150 and high < 1e150
-    return max(abs(low), abs(high)) < 1e300 and high - low > 1e-300
+        return low > 1e-150 and size < 1e150 and high - low > NARROW * size
+    return 1e-280 < size < 1e300 and high - low > NARROW * size
 
 
 def _name_options(axes: Axes, marks: list[tuple[float, str]], room: int = 24) -> None:
@@ -207,9 +209,9 @@ def _draw_mean(axes: Axes, shown: Contour, direction: Direction) -> ScalarMappab
 
     mean = bounded(shown.mean)
     low, high = ends(mean[~np.isnan(mean)])
-    if low == high:
+    if high - low <= NARROW * max(abs(low), abs(high)):  # equal but for rounding
         low, high = low - (0.05 * abs(low) or 1.0), high + (0.05 * abs(high) or 1.0)
-    if 1e-323 < high - low < 1e-300:  # matplotlib divides by it
+    if high - low < 1e-300:  # matplotlib divides by it
         raise NoResultError(f"heights from {low:.3g} to {high:.3g} are beyond what a contour can be drawn of")
     shades = HEIGHTS if direction == "minimize" else HEIGHTS[::-1]
     colours = LinearSegmentedColormap.from_list("heights", shades)
