@@ -21,7 +21,6 @@ import pytest
 import bopp as library
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
 from bopp.cli import show
-from bopp.errors import ConfigError
 from bopp.legible import from_cell, one_line
 from bopp.study.exchange import exported
 from commands import Bopp, Ended
@@ -406,6 +405,7 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("enqueue", "--wrong=1", "x=0.5", "y=1"), 2, ("--wrong=1",)),
     (("export", "--out", "nofolder/file"), 3, ("cannot write to nofolder/file",)),
     (("export", "--out", "folder"), 3, ("cannot write to folder",)),
+    (("export", "--out", "study.db"), 2, ("another file than the store itself",)),
     (("import",), 2, ("file",)),
     (("import", "nowhere", "URL"), 2, ("cannot read nowhere",)),
     (("import", "folder", "URL"), 2, ("cannot read folder",)),
@@ -477,18 +477,23 @@ def test_a_wrong_request_is_one_line_and_changes_nothing(
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_debug_anywhere_gives_the_error_as_it_is(bopp: Bopp, told: Path, place: int) -> None:
+def test_debug_anywhere_adds_a_traceback(bopp: Bopp, told: Path, place: int) -> None:
     words = ["best", "nowhere.toml"]
+    plain = bopp(*words)
     words.insert(place, "--debug")
-    with pytest.raises(ConfigError, match="no such file"):
-        bopp(*words)
+    ended = bopp(*words)
+    assert ended.code == plain.code
+    assert ended.err.startswith("Traceback (most recent call last)")
+    assert "ConfigError: nowhere.toml: there is no such file" in ended.err
+    assert ended.err.endswith(plain.err)
 
 
-def test_debug_is_a_traceback(told: Path) -> None:
-    ended = program(told, "tell", 0, "much", "--debug")
-    assert ended.code == 1
-    assert "Traceback (most recent call last)" in ended.err
-    assert "got 'much'" in ended.err.splitlines()[-1]
+def test_debug_shows_no_password(bopp: Bopp, told: Path) -> None:
+    for words in (("switch",), ("plot", "--kind"), ("status",)):
+        ended = bopp(*words, "postgresql://u:S3CRET@127.0.0.1:1/db", "--debug")
+        assert ended.code != 0
+        assert "Traceback" in ended.err
+        assert "S3CRET" not in ended.err + ended.out
 
 
 def test_a_traceback_elsewhere_than_on_a_terminal_is_plain(told: Path) -> None:
@@ -505,8 +510,9 @@ def test_an_error_that_nobody_foresaw_is_one_line(
     line = "bopp: ZeroDivisionError: a defect \\x1b[2J (--debug shows where)\n"
     for command in ("status", "best", "trials", "export", "plot"):
         assert bopp(command) == (1, "", line)
-    with pytest.raises(ZeroDivisionError):
-        bopp("best", "--debug")
+    ended = bopp("best", "--debug")
+    assert ended.code == 1
+    assert ended.err.endswith(f"ZeroDivisionError: a defect \\x1b[2J\n\n{line}")
 
 
 def test_no_finished_trial_is_exit_code_4(bopp: Bopp, here: Path) -> None:

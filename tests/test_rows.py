@@ -262,6 +262,13 @@ def test_a_blank_is_a_blank(cell: Any) -> None:
     assert (trial.state, trial.measurements, trial.notes) == ("failed", {}, None)
 
 
+def test_an_option_of_blanks_is_not_taken_for_another() -> None:
+    problem = Problem({"kind": Choice(["", "  ", "rye"])})
+    names = ["kind", "value"]
+    trials = observed(problem, names, [("here", {"kind": kind, "value": 1}) for kind in ("", "  ", "rye")])
+    assert [trial.params["kind"] for trial in trials] == ["", "  ", "rye"]
+
+
 HOSTILE = [
     "=1+1",
     "+1+1",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from bopp import Choice, Float, open_study
 from bopp.errors import CommandError, ConfigError, MissingCommand
-from bopp.study.command import LONGEST_VARIABLE, Command
+from bopp.study.command import LONGEST_VARIABLE, Command, inert
 from bopp.study.config import load
 from commands import Bopp
 
@@ -148,6 +149,10 @@ ARGUMENT = [
     "bash -x run.sh {x}",
     "bash -eu -o pipefail run.sh {x}",
     "env -u HOME ./run {x}",
+    "./batch {x}",
+    "./make {x}",
+    "bench/at {x}",
+    "Rscript fit.R -e {x}",
 ]
 
 CODE_IN_A_SHELL = [
@@ -181,7 +186,6 @@ CODE_IN_A_SHELL = [
     "ssh host run {x}",
     "bash -c $(echo {x})",
     "bash -c `echo {x}`",
-    'bash -c "$(echo a)" {x}',
     "`bash -c {x}`",
     "$(bash -c {x})",
     "true && bash -c {x}",
@@ -252,6 +256,26 @@ ARGUMENT_IN_A_SHELL = [
     "echo $((1 + 2)) {x}",
     "case {x} in a) echo 1;; *) echo 2;; esac",
     "run {x} | xargs echo",
+    'bash -c "$(cat code.sh)" {x}',
+    'eval "$(conda shell.bash hook)"; conda activate e; python t.py {x}',
+    "eval $(opam env); ./a.out {x}",
+    "eval `opam env`; ./a.out {x}",
+    "./run {x} | $HOME/bin/parse",
+    './run {x} | "$HOME/bin/parse"',
+]
+
+OF_NUMBERS = [
+    "make run LR={x}",
+    "ssh gpu python train.py --lr {x}",
+    'matlab -batch "train({x})"',
+    'sbatch --wait --wrap "python t.py {x}"',
+    "bsub -K ./run {x}",
+    'python -c "print({x}**2)"',
+    "octave --eval 'f({x})'",
+    "Rscript -e 'f({x})'",
+    "sed s/@x@/{x}/ t.in",
+    "hyperfine './b {x}'",
+    "awk 'BEGIN {{print 2*{x}}}'",
 ]
 
 
@@ -295,6 +319,31 @@ def test_no_value_is_run_by_any_shell(
     with suppress(CommandError, ConfigError):
         Command(template, True, tmp_path)({"x": value})
     assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("template", OF_NUMBERS)
+@pytest.mark.parametrize("shell", [False, True], ids=["plain", "shell"])
+def test_a_value_that_can_be_no_code_is_taken_but_for_shells(template: str, shell: bool) -> None:
+    if shell:  # where values stand outside of quotes
+        template = re.sub("(['\"])(.*){x}(.*)\\1", "\\1\\2\\1{x}\\1\\3\\1", template)
+    for parameter in (Float(0, 1), Choice(["a", "b-2", 0.5, True])):
+        Command(template, shell).check({"x": parameter}, inert({"x": parameter}))
+    hostile = {"x": Choice(["a", "$(id)"])}
+    with pytest.raises(ConfigError, match="reads as code"):
+        Command(template, shell).check(hostile, inert(hostile))
+
+
+@pytest.mark.parametrize("shell", [False, True], ids=["plain", "shell"])
+@pytest.mark.parametrize("template", ["bash -c {x}", "sh -c 'run '{x}", "eval {x}"])
+def test_no_value_at_all_goes_to_a_second_shell(template: str, shell: bool) -> None:
+    with pytest.raises(ConfigError, match=r"(sh|eval) reads as code"):
+        Command(template, shell).check(["x"], inert=["x"])
+
+
+def test_a_text_beside_a_number_is_seen() -> None:
+    space = {"x": Float(0, 1), "y": Choice(["$(id)"])}
+    with pytest.raises(ConfigError, match=r"^\{y\} is in what make reads as code"):
+        Command("make A={x} B={y}").check(space, inert(space))
 
 
 def test_the_name_of_the_parameter_and_of_the_program_is_said() -> None:

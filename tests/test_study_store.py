@@ -169,6 +169,21 @@ def test_a_new_file_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pyte
     assert {path.name for path in tmp_path.iterdir()} == {"a.db", "a.db-turn"}
 
 
+def test_a_file_of_another_is_not_replaced_where_no_links_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It appears between the look at the path and the moment at which the new file is put there."""
+    (tmp_path / "theirs").mkdir()
+    opened(tmp_path / "theirs" / "a.db").tell(opened(tmp_path / "theirs" / "a.db").ask(), 1.0)
+
+    def refused(*_: object) -> None:
+        shutil.copyfile(tmp_path / "theirs" / "a.db", tmp_path / "a.db")
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    assert opened(tmp_path / "a.db").best.value == 1.0
+
+
 def test_a_new_file_where_a_link_leads(tmp_path: Path) -> None:
     (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
     opened(tmp_path / "a.db").tell(opened(tmp_path / "a.db").ask(), 1.0)

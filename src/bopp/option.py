@@ -26,11 +26,12 @@ TRIES = 100  # how many others of more options a search tries in the place of on
 class Choice(Parameter):
     """One of several options, any hashable values; `ordered=True` if neighbours in the list are alike.
 
-    From 3 to 100 unordered options take a column each (0 or 1); any other ordered ones share a single column.
+    From 3 to 100 unordered options take a column each (0 or 1); ordered ones, and two, share a single column.
 
     More than 100 unordered options share 64 columns, whatever their number: each is a codeword, about as far
-    from all others as options with a column of their own are. Since they share columns, what is learned of
-    one colours others, at random; and a search tries a hundred others at a time. docs/design.md has figures.
+    from all others as options with a column of their own are. Since they share columns, what the model learns
+    about one also shifts, slightly and at random, what it expects of others; and a search tries a hundred
+    others at a time. docs/design.md has figures.
     """
 
     options: Sequence[Hashable]

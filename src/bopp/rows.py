@@ -183,7 +183,8 @@ class Table:
             if not _is_blank(cell):
                 found[name] = _cell(where, self.params[name], partial(_value, parameter), cell)
             else:
-                blank.update((name, value) for value in _of_blank(parameter, cell))
+                for value in _of_blank(parameter, cell):
+                    blank.setdefault(name, value)  # the blank itself, if it is an option
         try:
             return space.check(space.filled(found, blank))
         except SpaceError as error:

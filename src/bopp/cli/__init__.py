@@ -16,6 +16,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -27,7 +28,10 @@ from bopp.cli import ask_tell, correct, running, show
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say, silence
 from bopp.errors import BoppError, NoResultError, ObjectiveError, StoreError
+from bopp.legible import cut
 from bopp.run.interrupts import SIGNALS
+
+LONGEST = 4000  # characters of a message, which may quote what somebody else wrote
 
 app = typer.Typer(
     name="bopp",
@@ -88,9 +92,7 @@ def _ended(words: list[str]) -> Any:
     except SystemExit as end:
         return 0 if end.code == 1 else end.code  # 1: whoever read our output closed the pipe
     except Exception as error:
-        if debug:
-            raise
-        return _explained(error)
+        return _explained(error, debug)
 
 
 def _lost_output() -> str | None:
@@ -140,9 +142,11 @@ def _printed(error: OSError) -> bool:
     return room is not None and (room == Path(__file__).parent or room.name == "rich")
 
 
-def _explained(error: Exception) -> int:
+def _explained(error: Exception, debug: bool) -> int:
     from bopp.study.address import censored
 
+    if debug:
+        say(censored("".join(traceback.format_exception(error))))
     if hasattr(error, "format_message"):  # typer's own, about the request
         text = censored(error.format_message())
         say(text if text.startswith("Usage:") else f"bopp: {text}")
@@ -151,8 +155,8 @@ def _explained(error: Exception) -> int:
         if isinstance(error, OSError) and _printed(error):
             say(f"bopp: cannot write to the standard output: {error.strerror}")
             return 3
-        say(censored(f"bopp: {type(error).__name__}: {error} (--debug shows where)"))
+        say(cut(censored(f"bopp: {type(error).__name__}: {error}"), LONGEST) + " (--debug shows where)")
         return 1
-    say(censored(f"bopp: {error}"))
+    say(cut(censored(f"bopp: {error}"), LONGEST))
     codes = {StoreError: 3, NoResultError: 4, ObjectiveError: 5}
     return next((code for kind, code in codes.items() if isinstance(error, kind)), 2)

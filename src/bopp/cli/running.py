@@ -90,7 +90,7 @@ def worker(
     thereby be able to run programs on other people's machines.
     """
     from bopp import open_study
-    from bopp.study.command import Command
+    from bopp.study.command import Command, inert
     from bopp.study.config import load
     from bopp.study.function import python_objective
 
@@ -111,7 +111,7 @@ def worker(
             job = Job(python_objective(python, Path()), budget, workers or 1, timeout, failures or "stop")
         else:
             program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
-            program.check(study.space.parameters)
+            program.check(study.space.parameters, inert(study.space.parameters))
             job = Job(program, budget, workers or 1, timeout, failures or "stop")
         options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
         limits = {"workers": workers, "budget": budget, "timeout": timeout, "failures": failures}

@@ -103,10 +103,13 @@ def export(
 ) -> None:
     """Write a study as JSON Lines, with a checksum at the end."""
     from bopp.files import write_whole
+    from bopp.study.address import understood
     from bopp.study.exchange import exported
 
     with existing(source, name) as study:
-        content = exported(study)
+        content, store = exported(study), understood(study.url)[1]
+    if out and isinstance(store, Path) and out.exists() and out.samefile(store):
+        raise ConfigError(f"wanted another file than the store itself, got {str(out)!r}")
     if out is None:
         sys.stdout.write(content.decode())
         return

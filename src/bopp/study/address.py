@@ -27,7 +27,7 @@ SURE = {
 """What the parts of a server's URL look like if they are nothing else."""
 
 NAMED = re.compile(r"\s*(sqlite|postgres(ql)?)(\+\w*)?\s*(:|/)", re.IGNORECASE)
-ASSIGNED = re.compile(r"(\bpass\w*\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
+ASSIGNED = re.compile(r"""(\w*pass\w*\s*=\s*)(?:'[^']*'|"[^"]*"|[^\s&'"]+)""", re.IGNORECASE)
 WITH_PASSWORD = re.compile(rf":[^/\\\s]*@|{ASSIGNED.pattern}", re.IGNORECASE)
 URL_LIKE = re.compile(r"""(?:[\w+.-]*:?//|\b[\w+.-]+:[^\s'"`<>]*@)(?:[^\s'"`<>]*[^\s'"`<>:;,.)])?""")
 BEGINNING = re.compile(r"([A-Za-z][\w+.-]*://)?[^:@?=&;%\x00-\x1f]*")

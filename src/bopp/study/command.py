@@ -23,15 +23,16 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from bopp.errors import CommandError, ConfigError, MissingCommand
+from bopp.parameter import Parameter
 from bopp.run.descendants import end_with_parent
 from bopp.space import Params
-from bopp.study.interpreters import HOLE, reader
+from bopp.study.interpreters import HOLE, SHELLS, reader
 from bopp.study.shelltext import shell_commands
 
 LONGEST_READ = 1_000_000  # bytes, from the end of an output
@@ -43,6 +44,7 @@ PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 VARIABLE = "BOPP_PARAM_"  # before the name of a parameter, in the environment
 MENTION = re.compile(r"BOPP_PARAM(?:(S)\b|_(\w+))")
 LONGEST_VARIABLE = 100_000  # bytes; Linux takes no more than 131072, and what does not fit is left out
+INERT = re.compile(r"[\w.+-]*", re.ASCII)  # what no language takes for more than a number or a name
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WANTED = 'a last line that is one number or {"value": ...}'
 
@@ -69,7 +71,8 @@ class Command:
     stdin: bool = False
 
     def __call__(self, params: Params, /) -> float | dict[str, Any]:
-        self.check([*params, *(name for name in self.optional if name not in params)])
+        absent = [name for name in self.optional if name not in params]
+        self.check([*params, *absent], [name for name, value in params.items() if _can_be_no_code(value)])
         given = json.dumps(params, default=str)
         out, err, code = _run(
             self._words(params), self.folder, _environment(params), given if self.stdin else ""
@@ -79,8 +82,13 @@ class Command:
             raise failed(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
         return value_in(out)
 
-    def check(self, names: Iterable[str]) -> None:
-        """Refuse a template that cannot be run, or that leaves a parameter out."""
+    def check(self, names: Iterable[str], inert: Container[str] = ()) -> None:
+        """Refuse a template that cannot be run, that leaves a parameter out, or that would run a value.
+
+        Args:
+            names: the parameters.
+            inert: those of them whose values no language takes for code.
+        """
         known = list(names)
         if not self.template.strip() or HOLE in self.template:
             raise ConfigError(f"wanted a command, got {self.template!r}")
@@ -98,32 +106,52 @@ class Command:
                 f"wanted {{{left_out[0]}}} in it, or {{{ALL}}} for all as JSON, got {self.template!r}; "
                 f"for a program that reads them as JSON from its standard input: stdin = true, or --stdin"
             )
-        self._check_safe(parts)
+        self._check_safe(parts, inert)
 
-    def _check_safe(self, parts: list[str]) -> None:
+    def _check_safe(self, parts: list[str], inert: Container[str]) -> None:
         """Refuse a template in which a value would be parsed once more, by a shell or as code."""
         names = [name for part in parts for name in _mentioned(part)]
-        places = iter(range(len(names)))
-        holes = [_replaced(part, lambda _: f"{HOLE}{next(places)}{HOLE}") for part in parts]
         if not names and not MENTION.search(self.template):
             return
+        for words, fed in self._commands(parts, names):
+            self._refuse(reader(words, fed), names, SHELLS)
+        for words, fed in self._commands(parts, names, inert):
+            self._refuse(reader(words, fed), names)
+
+    def _commands(
+        self, parts: list[str], names: list[str], left_out: Container[str] = ()
+    ) -> list[tuple[list[str], bool]]:
+        """The commands of a template, with holes where values will be, but for those that are left out."""
+        places = iter(range(len(names)))
+
+        def hole(name: str) -> str:
+            place = next(places)
+            return "0" if name in left_out else f"{HOLE}{place}{HOLE}"
+
+        holes = [_replaced(part, hole) for part in parts]
+        if not self.shell:
+            return [(holes, False)]
         try:
-            commands = list(shell_commands(holes[0])) if self.shell else [(holes, False)]
+            return list(shell_commands(holes[0]))
         except ValueError as error:
             text = _named(str(error), names)
             raise ConfigError(
                 f"{text}: leave it outside, where a value is kept whole without quotes"
             ) from None
-        for words, fed in commands:
-            if found := reader(words, fed):
-                program, word = found
-                name = next(iter(re.findall(rf"{HOLE}(\d+){HOLE}", word)), None)
-                value = "a value" if name is None else f"{{{names[int(name)]}}}"
-                raise ConfigError(
-                    f"{value} is in what {program} reads as code, so that whatever it holds could be run: "
-                    "pass it as an argument of its own after the code, or read it there from the environment "
-                    f"({VARIABLE}name) or from standard input (stdin = true)"
-                )
+
+    def _refuse(
+        self, found: tuple[str, str] | None, names: list[str], programs: Container[str] | None = None
+    ) -> None:
+        if found is None or (programs is not None and found[0] not in programs):
+            return
+        program, word = found
+        held = re.findall(rf"{HOLE}(\d+){HOLE}", word)
+        value = f"{{{names[int(held[0])]}}}" if held else "a value"
+        raise ConfigError(
+            f"{value} is in what {program} reads as code, so that whatever it holds could be run: "
+            "pass it as an argument of its own after the code, or read it there from the environment "
+            f"({VARIABLE}name) or from standard input (stdin = true)"
+        )
 
     def _parts(self) -> list[str]:
         """The pieces to fill in: the words of the template, or all of it if a shell will split it."""
@@ -153,6 +181,19 @@ class Command:
             elif word.startswith("{") and words and words[-1].startswith("-"):
                 words.pop()
         return words
+
+
+def inert(parameters: Mapping[str, Parameter]) -> list[str]:
+    """The parameters none of whose values could be code: numbers, and options that are plain words."""
+    return [
+        name
+        for name, parameter in parameters.items()
+        if parameter.numeric or all(map(_can_be_no_code, parameter.values()))
+    ]
+
+
+def _can_be_no_code(value: Any) -> bool:
+    return bool(INERT.fullmatch(_text(value)))
 
 
 def value_in(output: str) -> float | dict[str, Any]:

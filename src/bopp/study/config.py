@@ -16,7 +16,7 @@ from bopp.problem import Direction
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.address import censored, discreet, is_url, without_password
-from bopp.study.command import Command
+from bopp.study.command import Command, inert
 from bopp.study.function import python_objective
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
 from bopp.suggest import Recipe
@@ -138,7 +138,7 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
         raise ConfigError(f"[objective]: wanted one of python and command, got {got}")
     command = Command(table.command, table.shell, folder, space.conditional, table.stdin)
     try:
-        command.check(space.parameters)
+        command.check(space.parameters, inert(space.parameters))
     except ConfigError as error:
         raise ConfigError(f"[objective] command: {error}") from None
     return command

@@ -34,9 +34,11 @@ def _each(names: str, language: Language) -> dict[str, Language]:
     return dict.fromkeys(names.split(), language)
 
 
+SHELL_NAMES = "sh bash rbash dash ash zsh ksh ksh93 mksh pdksh oksh yash csh tcsh fish"
+SHELLS = {*SHELL_NAMES.split(), "eval"}
 LANGUAGES = {
     **_each(
-        "sh bash rbash dash ash zsh ksh ksh93 mksh pdksh oksh yash csh tcsh fish",
+        SHELL_NAMES,
         Language("c", ("command", "init-command"), "oO", last=True),
     ),
     **_each("python pythonw pypy ipython xonsh", Language("c", (), "WX")),
@@ -49,7 +51,7 @@ LANGUAGES = {
     **_each("guile", Language("ce")),
     **_each("awk gawk mawk nawk", Language("e", ("source",), "Fv", first=True)),
     **_each("sed gsed", Language("e", ("expression",), first=True)),
-    **_each("r rscript littler", Language("e", permuted=True)),
+    **_each("r rscript littler", Language("e")),
     **_each("octave matlab sbcl emacs", Language("r", ("eval", "batch"), permuted=True)),
     **_each(
         "su runuser script flock sg psql duckdb expect vim vi nvim",
@@ -77,6 +79,9 @@ KEYWORDS = {"if", "then", "else", "elif", "while", "until", "do", "!", "{"}
 LONG_ARGUMENTS = {"rcfile", "init-file", "require", "import", "loader"}
 COMPARES = re.compile(r"-(eq|ne|lt|le|gt|ge|v)")
 ASSIGNMENT = re.compile(r"\w+\+?=")
+IN_VARIABLE = re.compile(rf"{TAINT}?\$\{{?\w+\}}?|{TAINT}.*", re.DOTALL)
+SYSTEM = re.compile(r"(/usr(/local)?)?/s?bin/+[^/]+|[^/\\]+")
+"""How a program is named that is not one of the user's own, in a folder of his."""
 
 
 def reader(words: Sequence[str], fed: bool = False) -> tuple[str, str] | None:
@@ -94,6 +99,7 @@ def reader(words: Sequence[str], fed: bool = False) -> tuple[str, str] | None:
             alone
             and place >= begins
             and (name in PARSERS or (name == "[[" and any(map(COMPARES.fullmatch, rest))))
+            and SYSTEM.fullmatch(word)
         ):
             found = next((one for one in rest if tainted(one)), None)
             if found is not None:
@@ -121,7 +127,7 @@ def tainted(word: str) -> bool:
 
 def program(word: str) -> str:
     """The name of a program, without its folder and its version; of one in a variable, a shell's."""
-    if word.startswith(("$", TAINT)):
+    if IN_VARIABLE.fullmatch(word):
         return "sh"
     name = PurePosixPath(word.replace("\\", "/")).name.lower().removesuffix(".exe")
     return (

@@ -111,7 +111,7 @@ class _Reading:
                 self._leave()
                 return after
             if kind != "open":
-                self._add(TAINT)
+                self._add(TAINT if self._may_hold(_inner(self._text[after:], kind)) else "")
             self._outer.append((kind, self._now, self._word, len(self.commands)))
             if kind == "open":
                 self._end()
@@ -174,6 +174,10 @@ class _Reading:
         """Whether a value is in the commands from this one on."""
         return any(one.fed or any(map(tainted, one.words)) for one in self.commands[begin:])
 
+    def _may_hold(self, text: str) -> bool:
+        """Whether a value, or a variable that may hold one, is in the text of an inner command."""
+        return HOLE in text or any(TAINT in self._expanded(found[0]) for found in VARIABLE.finditer(text))
+
     def _expanded(self, piece: str) -> str:
         """A variable as it is written, marked if it may hold a value."""
         found = VARIABLE.match(piece)
@@ -188,7 +192,7 @@ class _Reading:
                 raise ValueError(
                     f"{_hole(self._text) or 'a value'} is beside quotes that are too intricate to follow"
                 )
-            text = f"{TAINT}{text}"
+            text = f"{TAINT}{text}" if self._may_hold(text) else text
         marked = re.sub(r"(?<!\\)\$(?:\{[^{}]*\}|\w+|[@*])", lambda found: self._expanded(found[0]), text)
         return re.sub(r"\\([$`\"\\\n])", r"\1", marked)
 
@@ -212,6 +216,18 @@ class _Reading:
             place += len("".join(lines[: ends + 1]))
         self._documents = []
         return place
+
+
+def _inner(text: str, kind: str) -> str:
+    """The text of an inner command, up to where it surely has ended."""
+    if kind == "tick":
+        return text.partition("`")[0]
+    depth = 1
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text if "case" in text[:place] else text[:place]  # whose patterns end with one too
+    return text
 
 
 def _hole(text: str) -> str | None:

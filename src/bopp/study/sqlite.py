@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from secrets import token_hex
@@ -17,6 +18,7 @@ from bopp.study import faults, schema
 
 MEMORY = ":memory:"
 EMPTY = "it has {} bytes, and no study; if it never had any, delete it, and it will be created"
+CLAIMED = 5.0  # seconds to wait for another that is about to put a store in its place
 HALF_DONE = "a killed process left a change half done; whoever may write the file and its folder can undo it"
 
 
@@ -86,11 +88,22 @@ def create(path: Path) -> None:
         except FileExistsError:
             pass
         except OSError:  # a file system without links
-            if not path.exists():
-                os.rename(new, path)
+            _claim(path, new)
     finally:
         for end in ("", "-journal"):
             Path(f"{new}{end}").unlink(missing_ok=True)
+
+
+def _claim(path: Path, new: Path) -> None:
+    """Have whoever makes an empty file at the path first put the new one there; others wait for that."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        until = time.monotonic() + CLAIMED
+        while path.stat().st_size == 0 and time.monotonic() < until:
+            time.sleep(0.01)
+    else:
+        os.replace(new, path)
 
 
 def damage(path: Path, mode: str) -> str | None:
