@@ -22,6 +22,8 @@ pytest_plugins = ["faults"]
 if room() != "/tmp":
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room())  # tmp_path in memory: no file waits for a disk
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+
 settings.register_profile("bopp", deadline=None)  # a busy machine is no failure
 settings.load_profile("bopp")
 

@@ -1,7 +1,9 @@
 """Forks: what a child of this process does, and how it ends."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 
 
@@ -16,4 +18,9 @@ def in_child(work: Callable[[], object]) -> int:
             print(f"child: {error!r}", file=sys.__stderr__, flush=True)
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    killer = threading.Timer(60.0, os.kill, (pid, signal.SIGKILL))  # should it hang
+    killer.start()
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    finally:
+        killer.cancel()

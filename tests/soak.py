@@ -434,6 +434,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", choices=["sqlite", "postgres", "both"], default="both")
     wanted = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
     kinds = ["sqlite", "postgres"] if wanted.store == "both" else [wanted.store]
     counts, wrong = Counter[str](), 0
     with ExitStack() as stack:

@@ -21,6 +21,7 @@ import bopp
 from bopp import Float, Params, Recipe
 from bopp.run import interrupts
 from bopp.run.interrupts import heeded, uninterrupted
+from bopp.run.processes import Processes
 from faults import Figure
 
 SPACE = {"x": Float(0, 1)}
@@ -104,6 +105,97 @@ def test_a_handler_that_was_set_in_the_block_stays() -> None:
         assert signal.getsignal(signal.SIGINT) is mine
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_handler_of_the_users_own_raises_ends_the_run(workers: int) -> None:
+    def leave(*_: Any) -> None:
+        sys.exit(7)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            bopp.minimize(_slowly, SPACE, 10**6, workers=workers, progress=False, recipe=Recipe.random())
+        assert ended.value.code == 7
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _slowly(params: Params) -> float:
+    time.sleep(0.05)
+    return float(params["x"])
+
+
+def test_a_handler_that_calls_the_one_before_it_is_called_once(tmp_path: Path) -> None:
+    """Set by the objective in mid-run, when that one is a stand-in."""
+    calls: list[int] = []
+
+    def objective(params: Params) -> float:
+        if not calls:
+            calls.append(0)
+            old: Any = signal.getsignal(signal.SIGINT)
+
+            def count(number: int, frame: FrameType | None) -> None:
+                calls.append(number)
+                old(number, frame)
+
+            signal.signal(signal.SIGINT, count)
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return _slowly(params)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with bopp.open_study(f"sqlite:///{tmp_path}/a.db", "s", SPACE, recipe=Recipe.random()) as study:
+            study.optimize(objective, 1000, progress=False)
+            assert len(study.trials) < 1000
+        assert calls == [0, signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+IMPATIENT = """
+import sys, time
+import bopp
+
+def slow(params):
+    time.sleep(600)
+
+print("begins", flush=True)
+bopp.minimize(slow, {"x": bopp.Float(0, 1)}, 50, workers=4, progress=False, recipe=bopp.Recipe.random())
+print("ends", flush=True)
+"""
+
+
+@pytest.mark.fault(29)
+@pytest.mark.parametrize("times", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_two_interrupts_end_a_run_and_all_that_it_started(times: int) -> None:
+    """The second may come while the first is obeyed, or after that."""
+    rng = random.Random(times)
+    for _ in range(times):
+        words = [sys.executable, "-c", IMPATIENT]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+            assert run.stdout
+            run.stdout.readline()
+            time.sleep(rng.uniform(0.3, 0.8))
+            for pause in (0.0, rng.choice([0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02])):
+                time.sleep(pause)
+                run.send_signal(signal.SIGINT)
+            try:
+                run.communicate(timeout=30.0)  # its evaluations have the pipe too
+            finally:
+                run.kill()
+
+
+def test_an_interrupt_as_a_run_ends_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Processes, *_: object) -> None:
+        leave(self)
+        raise KeyboardInterrupt
+
+    leave = Processes.__exit__
+    monkeypatch.setattr(Processes, "__exit__", interrupted)
+    result = bopp.minimize(_slowly, SPACE, 3, workers=2, progress=False, recipe=Recipe.random())
+    assert [trial.state for trial in result.trials] == ["done"] * 3
 
 
 def test_other_threads_are_left_alone() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from multiprocessing import spawn
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,7 +25,7 @@ from test_study_many import fresh, opened, started
 HELD_UP = 5.0  # seconds, several leases long
 
 
-def keeper() -> subprocess.Popen[str]:
+def keeper() -> subprocess.Popen[bytes]:
     assert keeping._process
     return keeping._process
 
@@ -65,9 +66,12 @@ def left_alone(study: Study, seconds: float) -> bool:
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
     monkeypatch.setattr("bopp.study.identity.is_dead", lambda worker: False)  # so that leases decide
-    return opened(f"sqlite:///{tmp_path}/a.db", lease=0.6)
+    monkeypatch.setattr(keeping, "_died", 0)
+    keeping._stop()
+    yield opened(f"sqlite:///{tmp_path}/a.db", lease=0.6)
+    keeping._stop()
 
 
 def test_a_keeper_that_was_killed_is_replaced_with_the_next_trial(study: Study) -> None:
@@ -79,6 +83,33 @@ def test_a_keeper_that_was_killed_is_replaced_with_the_next_trial(study: Study) 
     assert keeper().pid != first.pid
     study.tell(second, 1.0)
     assert left_alone(study, 1.5)  # the first trial too is renewed again
+    study.close()
+
+
+def test_a_keeper_that_was_killed_is_replaced_at_once_and_then_by_a_thread(study: Study) -> None:
+    """While an objective runs, nobody asks or tells."""
+    study.ask()
+    for _ in range(keeping.CHANCES):
+        killed = keeper()
+        killed.kill()
+        wait_until(lambda gone=killed: keeping._process is not gone)  # type: ignore[misc]
+        assert left_alone(study, 1.0)
+    assert keeping._process is None
+    study.close()
+
+
+def test_a_program_that_is_no_python_is_no_keeper(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spawn, "get_executable", lambda: "/bin/false")
+    study.ask()
+    wait_until(lambda: keeping._process is None)
+    assert left_alone(study, 1.5)
+    study.close()
+
+
+def test_paths_of_any_kind_may_be_searched_for_modules(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("/nowhere"), 7])
+    study.ask()
+    assert left_alone(study, 1.5)
     study.close()
 
 
@@ -113,13 +144,11 @@ def test_a_fork_leaves_the_keeper_to_its_parent(study: Study) -> None:
 def test_where_no_python_can_be_started_a_thread_renews(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeping._stop()
     monkeypatch.setattr(spawn, "get_executable", lambda: "/no/python")
     study.ask()
     assert keeping._process is None
     assert left_alone(study, 1.5)
     study.close()
-    keeping._stop()
 
 
 OWNER = """

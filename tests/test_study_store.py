@@ -725,7 +725,7 @@ def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch:
     other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert study.trials == ()
-    with pytest.raises(StoreError, match="database is locked; another process has been writing for"):
+    with pytest.raises(StoreError, match="database is locked; another process keeps it locked"):
         study.enqueue(PARAMS)
     other.execute("ROLLBACK")
     other.close()

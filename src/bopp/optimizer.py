@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, overload
 
@@ -238,9 +239,10 @@ def optimize(
         return None if next(turns, None) is None else optimizer.ask()
 
     function, total = called(objective, optimizer.space), spent(optimizer.result) + budget
-    with evaluator(function, workers, trial_timeout) as evaluation, meter(total, progress) as show:
+    with suppress(KeyboardInterrupt), meter(total, progress) as show:
         try:
-            run_trials(optimizer, ask, evaluation, workers, show, limits)
+            with evaluator(function, workers, trial_timeout) as evaluation:
+                run_trials(optimizer, ask, evaluation, workers, show, limits)
         except KeyboardInterrupt:
             show.interrupted()
     return optimizer.result

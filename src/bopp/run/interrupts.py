@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -50,20 +49,20 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def heeded() -> Iterator[Callable[[], None]]:
-    """Gives a function that raises KeyboardInterrupt if one was raised in the block before, and got lost."""
-    raised = False
+    """Gives a function that raises again what a signal raised in the block before, if that got lost."""
+    raised: BaseException | None = None
 
     def handle(act: Act) -> None:
         nonlocal raised
         try:
             act()
-        except KeyboardInterrupt:
-            raised = True
+        except BaseException as error:  # KeyboardInterrupt, or what a handler of the user's own raises
+            raised = error
             raise
 
     def check() -> None:
-        if raised:
-            raise KeyboardInterrupt
+        if raised is not None:
+            raise raised.with_traceback(None)
 
     with _handled(handle):
         try:
@@ -74,8 +73,23 @@ def heeded() -> Iterator[Callable[[], None]]:
         check()
 
 
+class _Dispatcher:
+    """Stands in for a usual handler, and lets the blocks that are under way handle the signal first.
+
+    A handler that is set inside a block, and calls the one before it, gets a stand-in of its own.
+    """
+
+    def __init__(self, usual: Callable[[int, FrameType | None], object]):
+        self.usual = usual
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        act: Act = partial(self.usual, number, frame)
+        for handle in _blocks:
+            act = partial(handle, act)
+        act()
+
+
 _blocks: list[Callable[[Act], None]] = []  # how the blocks under way handle a signal, the innermost last
-_usual: dict[int, Any] = {}  # the handlers that `_dispatch` stands in for
 
 
 @contextmanager
@@ -88,9 +102,8 @@ def _handled(handle: Callable[[Act], None]) -> Iterator[None]:
         _blocks.append(handle)
         for number in SIGNALS:
             handler = signal.getsignal(number)
-            if callable(handler) and handler is not _dispatch:
-                _usual[number] = handler
-                signal.signal(number, _dispatch)
+            if callable(handler) and not isinstance(handler, _Dispatcher):
+                signal.signal(number, _Dispatcher(handler))
         yield
     finally:
         try:
@@ -102,13 +115,7 @@ def _handled(handle: Callable[[Act], None]) -> Iterator[None]:
 def _leave(handle: Callable[[Act], None]) -> None:
     if handle in _blocks:
         _blocks.remove(handle)
-    for number, handler in _usual.items() if not _blocks else ():
-        if signal.getsignal(number) is _dispatch:
-            signal.signal(number, handler)
-
-
-def _dispatch(number: int, frame: FrameType | None) -> None:
-    act: Act = partial(_usual[number], number, frame)
-    for handle in _blocks:
-        act = partial(handle, act)
-    act()
+    for number in SIGNALS if not _blocks else ():
+        handler = signal.getsignal(number)
+        if isinstance(handler, _Dispatcher):
+            signal.signal(number, handler.usual)

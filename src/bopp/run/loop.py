@@ -83,7 +83,7 @@ def run_trials(
             if not evaluation.running:
                 return False
             meter.waiting()
-            if _tell_ended(recorder, evaluation, meter, limits):
+            if _tell_ended(recorder, evaluation, meter, limits, check):
                 return True
         return True
 
@@ -96,10 +96,18 @@ def _asked(ask: Callable[[], Trial | None], meter: Meter) -> Trial | None:
     return trial
 
 
-def _tell_ended(recorder: Recorder, evaluation: Evaluation, meter: Meter, limits: Limits) -> bool:
+def _tell_ended(
+    recorder: Recorder,
+    evaluation: Evaluation,
+    meter: Meter,
+    limits: Limits,
+    check: Callable[[], None],
+) -> bool:
     """Tell what has ended since; true if that is a reason to stop."""
     stop = False
     for trial, returned, failure in evaluation.wait(limits.deadline):
+        if failure is not None:
+            check()  # it may be the interrupt that made it fail
         limits.failures.check(failure)
         try:
             told, failure = _tell(recorder, trial, returned, failure)

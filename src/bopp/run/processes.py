@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -33,6 +35,8 @@ class Processes:
         self._timeout = math.inf if timeout is None else timeout
         self._idle: list[Supervisor] = []
         self._runs: list[_Run] = []
+        self._process = os.getpid()
+        atexit.register(self._dismiss)  # before multiprocessing waits for them, should no block have ended
 
     @property
     def running(self) -> int:
@@ -72,7 +76,8 @@ class Processes:
             timed_out = supervisor.alive
         except (EOFError, OSError):
             timed_out = False
-        _end([supervisor])
+        supervisor.dismiss()
+        supervisor.wait_until_gone()
         lost = "the process that looked after it was killed"
         return None, Failure(f"no value within {self._timeout} seconds" if timed_out else lost)
 
@@ -80,11 +85,15 @@ class Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _end(self._supervisors)
+        with uninterrupted():
+            try:
+                self._dismiss()
+            finally:
+                self._dismiss()  # does nothing unless a second signal cut the first call short
+            for supervisor in self._supervisors:
+                supervisor.wait_until_gone()
+        atexit.unregister(self._dismiss)
 
-
-def _end(supervisors: list[Supervisor]) -> None:
-    for supervisor in supervisors:
-        supervisor.dismiss()
-    for supervisor in supervisors:
-        supervisor.wait_until_gone()
+    def _dismiss(self) -> None:
+        for supervisor in self._supervisors if os.getpid() == self._process else ():  # a fork has none
+            supervisor.dismiss()

@@ -41,7 +41,7 @@ class Supervisor:
         others = [self.line, *(one.line for one in beside)] if forks else []  # which a fork inherits
         self._process = processes.Process(target=_supervise, args=(its_end, others, objective, os.getpid()))
         try:
-            with warnings.catch_warnings():  # safe here: a study's threads wait meanwhile
+            with warnings.catch_warnings():  # what other threads may hold, a supervisor does not use
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
                 self._process.start()
         except (AttributeError, TypeError, pickle.PicklingError) as error:

@@ -63,7 +63,7 @@ class Asking:
                     trial = self._store.write(partial(self._claim, plan, ticket))
                     if trial:
                         self._tickets.hold(ticket, Hold(trial.number, run))
-                except KeyboardInterrupt:  # the caller never gets this trial, so give it back
+                except BaseException:  # the caller never gets this trial, so give it back
                     with suppress(StoreError):  # if that fails, its lease runs out
                         self._tickets.give_back(ticket)
                     raise

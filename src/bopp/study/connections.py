@@ -61,10 +61,9 @@ class Connections:
             with suppress(exc.SQLAlchemyError):
                 kept.close()
 
-    def leave_to_parent(self) -> None:
+    def leave_to_parent(self, *others: sa.Connection | None) -> None:
         """After a fork, use none of the parent's connections."""
-        if kept := self._forget():
-            _of_parents.append(kept)
+        _of_parents.extend(filter(None, (self._forget(), *others)))
         self._engine.dispose(close=False)
 
     def _forget(self) -> sa.Connection | None:

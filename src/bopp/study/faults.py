@@ -25,8 +25,8 @@ HINTS = {
     "malformed": DAMAGED,
     "codec can't decode": DAMAGED,  # Python cannot even read what SQLite complains about
     "not a database": "another kind of file",
-    "database is locked": f"another process has been writing for {BUSY:.0f} seconds",
-    "lock timeout": f"another process has been writing for {BUSY:.0f} seconds",
+    "database is locked": "another process keeps it locked",
+    "lock timeout": "another process keeps it locked",
 }
 """What a database says, and what the user may do about it."""
 

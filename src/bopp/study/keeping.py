@@ -11,18 +11,20 @@ import threading
 from contextlib import suppress
 from multiprocessing import spawn
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from bopp.run.interrupts import uninterrupted
 from bopp.study import keeper
 
 FAREWELL = 2.0  # seconds for a keeper to end
+CHANCES = 2  # processes that may die before a thread takes their place
 
 _lock = threading.RLock()
 _held: dict[str, str] = {}  # tickets, each with the line by which the keeper was told
-_line: IO[str] | None = None
-_process: subprocess.Popen[str] | None = None
-_of_parents: list[subprocess.Popen[str] | None] = []
+_line: int | None = None  # a pipe, without a buffer: a fork would find the lock of one taken for ever
+_process: subprocess.Popen[bytes] | None = None  # None if the keeper is a thread
+_died = 0  # how many keepers ended before their time
+_of_parents: list[subprocess.Popen[bytes] | None] = []
 
 
 def hold(ticket: str, store: dict[str, Any], every: float, share: float) -> None:
@@ -45,43 +47,51 @@ def _said(line: str) -> bool:
     """Whether there is a keeper that could be told."""
     if _line is None or (_process is not None and _process.poll() is not None):
         return False
+    rest = f"{line}\n".encode()
     try:
-        _line.write(f"{line}\n")
-        _line.flush()
-    except (OSError, ValueError):
+        while rest:
+            rest = rest[os.write(_line, rest) :]
+    except OSError:
         return False
     return True
 
 
 def _start() -> None:
-    """Start a keeper, and tell it all that is held; a thread where this is no Python that can be started."""
+    """Start a keeper, and tell it all that is held; a thread where no process can do it."""
     global _line, _process
     _stop()
-    words = [
-        os.fsdecode(spawn.get_executable() or ""),
-        "-I",
-        "-S",
-        str(Path(keeper.__file__)),
-        str(os.getpid()),
-    ]
-    try:
-        if getattr(sys, "frozen", False):
-            raise OSError("a program in one file would start itself")
-        none = subprocess.DEVNULL
-        _process = subprocess.Popen(  # noqa: S603
-            words, stdin=subprocess.PIPE, stdout=none, stderr=none, text=True, start_new_session=True
-        )
-        _line = _process.stdin
-        _said(json.dumps(sys.path))
-    except OSError:
-        ours, its = os.pipe()
-        _process, _line = None, os.fdopen(its, "w")
-        threading.Thread(target=_listen, args=(ours,), name="bopp leases", daemon=True).start()
+    its, _line = os.pipe()
+    _process = _started(its) if _died < CHANCES and not getattr(sys, "frozen", False) else None
+    if _process is None:  # a program in one file would start itself, and some have no Python to start
+        threading.Thread(target=_keep, args=(its,), name="bopp leases", daemon=True).start()
+    else:
+        os.close(its)
+        threading.Thread(target=_watch, args=(_process,), name="bopp keeper", daemon=True).start()
+        _said(json.dumps([path for path in sys.path if isinstance(path, str)]))
     for line in _held.values():
         _said(line)
 
 
-def _listen(pipe: int) -> None:
+def _started(line: int) -> subprocess.Popen[bytes] | None:
+    python, none = os.fsdecode(spawn.get_executable() or ""), subprocess.DEVNULL
+    words = [python, "-I", "-S", str(Path(keeper.__file__)), str(os.getpid())]
+    with suppress(OSError):
+        return subprocess.Popen(words, stdin=line, stdout=none, stderr=none, start_new_session=True)  # noqa: S603
+    return None
+
+
+def _watch(process: subprocess.Popen[bytes]) -> None:
+    """If a keeper ends before its time, because it was killed or could not begin, start another."""
+    global _died
+    process.wait()
+    with _lock:
+        if _process is process:
+            _died += 1
+            if _held:
+                _start()
+
+
+def _keep(pipe: int) -> None:
     with os.fdopen(pipe) as lines:
         keeper.keep(lines, parent=None)
 
@@ -92,8 +102,7 @@ def _stop() -> None:
     _said("null")  # it may not see that the line is closed: a fork of this process may have it too
     line, process, _line, _process = _line, _process, None, None
     if line is not None:
-        with suppress(OSError):
-            line.close()
+        os.close(line)
     if process is not None:
         try:
             process.wait(FAREWELL)
@@ -104,12 +113,11 @@ def _stop() -> None:
 
 def _forked() -> None:
     """A forked process holds nothing: the trials, and the keeper, stay with its parent."""
-    global _lock, _held, _line, _process
+    global _lock, _held, _line, _process, _died
     if _line is not None:
-        with suppress(OSError):
-            _line.close()
+        os.close(_line)
     _of_parents.append(_process)  # or Python would warn that it still runs
-    _lock, _held, _line, _process = threading.RLock(), {}, None, None
+    _lock, _held, _line, _process, _died = threading.RLock(), {}, None, None, 0
 
 
 atexit.register(_stop)

@@ -156,9 +156,9 @@ class Store:
     def _leave_parent(self) -> None:
         """After a fork, leave connections and turns to the parent, which owns them."""
         if os.getpid() != self._process:
-            self._connections.leave_to_parent()
+            self._connections.leave_to_parent(self._turn.connection)
+            self._turn.connection = None
             self._turns.after_fork()
-            self._turn = turns.OfThread()
             self._process = os.getpid()
 
     def _run(self, transaction: Transaction[T], begin: str) -> T:

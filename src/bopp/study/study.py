@@ -288,12 +288,15 @@ class Study:
         budget = checked_count("budget", budget)
         limits = Limits.from_now(target, time_limit, callback, failures)
         function = called(objective, self.space)
-        with meter(budget, progress) as show:
-            try:
-                run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
-            except KeyboardInterrupt:
-                show.interrupted()
-                return self.result  # from here, a store that is busy is not waited for
+        try:
+            with meter(budget, progress) as show:
+                try:
+                    run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
+                except KeyboardInterrupt:
+                    show.interrupted()
+                    raise
+        except KeyboardInterrupt:
+            return self.result  # from here, a store that is busy is not waited for
         return self.result
 
     def close(self) -> None:
