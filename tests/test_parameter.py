@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int, Parameter, Space
+from bopp import Choice, Fixed, Float, Int, Parameter, Space
 from bopp.errors import BoppError, SpaceError
 from faults import Figure
 from toys import near, spelled_out
@@ -348,6 +348,29 @@ def test_around_gives_the_columns_of_near_in_every_bit(kind: str, data: st.DataO
     around, row = parameter.around(np.array(U))
     assert row.tolist() == [i for i, _ in values]
     assert around.tolist() == [parameter.encode(value) for _, value in values]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [Float(0, 1), Float(0, 1, step=0.25), Int(0, 9), Choice([1, True, "a", (1, 2)]), Fixed(1)],
+    ids=repr,
+)
+def test_many_values_are_checked_as_each_is(parameter: Parameter) -> None:
+    """Whatever their types, and an odd one anywhere among good ones."""
+    one = parameter.checked()
+    good = list(one.spread(3)) if one.width else [1]
+    odd = [0, 1, 1.0, True, 0.3, "1", None, math.nan, math.inf, 10**400, -1, 2, np.float64(0.5), [1], "a"]
+    assert list(one.check_all([])) == []
+    assert [(type(v), v) for v in one.check_all(good * 2)] == [(type(v), v) for v in map(one.check, good * 2)]
+    for value in odd:
+        try:
+            expected = [*good, one.check(value), *good]
+        except SpaceError:
+            with pytest.raises((SpaceError, TypeError)):
+                one.check_all([*good, value, *good])
+        else:
+            found = one.check_all([*good, value, *good])
+            assert [(type(v), v) for v in found] == [(type(v), v) for v in expected]
 
 
 def test_no_rows_are_snapped_to_no_rows() -> None:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+import scipy
 
 from bopp.data import Array
 from bopp.errors import RecipeError
@@ -32,13 +32,13 @@ def pi(mean: Array, sd: Array, known: Known) -> Scores:
     """Probability of improvement, Phi(Z)."""
     z = (mean - known.best) / sd
     density = _density(z)
-    return ndtr(z), density / sd, -density * z / sd
+    return scipy.special.ndtr(z), density / sd, -density * z / sd
 
 
 def ei(mean: Array, sd: Array, known: Known) -> Scores:
     """Expected improvement, (mean - f+) Phi(Z) + sd phi(Z)."""
     z = (mean - known.best) / sd
-    return sd * np.exp(log_h(z)[0]), ndtr(z), _density(z)
+    return sd * np.exp(log_h(z)[0]), scipy.special.ndtr(z), _density(z)
 
 
 def logarithmic(acquisition: F) -> F:
@@ -104,7 +104,7 @@ class MES:
 
     def __call__(self, mean: Array, sd: Array, known: Known) -> Scores:
         g = (known.once(maximum).quantiles(self.samples)[:, None] - mean) / sd
-        log_cdf = log_ndtr(g)
+        log_cdf = scipy.special.log_ndtr(g)
         ratio = np.exp(-0.5 * g**2 - LOG_ROOT_TWO_PI - log_cdf)  # phi / Phi
         score = (0.5 * g * ratio - log_cdf).mean(axis=0)
         by_g = -0.5 * ratio * (1.0 + g * (g + ratio))
@@ -137,7 +137,7 @@ class Maximum:
         spread = float(self.sd.max())
         top = max(self.least, float((self.mean + 6.0 * self.sd).max()))
         values = np.linspace(self.least, top + 1e-9 * max(spread, 1e-9), 400)
-        logs = log_ndtr((values[:, None] - self.mean) / self.sd).sum(axis=1)
+        logs = scipy.special.log_ndtr((values[:, None] - self.mean) / self.sd).sum(axis=1)
         return values, np.exp(logs)
 
     def quantiles(self, count: int) -> Array:
@@ -156,10 +156,10 @@ class Maximum:
 def log_h(z: Array) -> tuple[Array, Array]:
     """log(phi(z) + z Phi(z)) and its derivative, to full precision for every z."""
     high = np.maximum(z, -1.0)
-    cdf = ndtr(high)
+    cdf = scipy.special.ndtr(high)
     h = _density(high) + high * cdf
     low = np.minimum(z, -1.0)
-    mills = math.sqrt(math.pi / 2) * erfcx(low / -math.sqrt(2.0))  # Phi / phi
+    mills = math.sqrt(math.pi / 2) * scipy.special.erfcx(low / -math.sqrt(2.0))  # Phi / phi
     squared = low**2
     excess = 1.0 + low * mills  # h / phi
     if (far := low < FAR_TAIL).any():

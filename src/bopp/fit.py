@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from bopp.belief import Beliefs
 from bopp.data import Array, Data
@@ -104,7 +104,9 @@ class MAP:
 
             bounds = list(zip((low - theta) / scale, (high - theta) / scale, strict=True))
             options = {"maxiter": steps, "ftol": tolerance, "gtol": 1e-3}
-            found = minimize(loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            found = scipy.optimize.minimize(
+                loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+            )
             theta = np.clip(theta + scale * found.x, low, high)
             if part is not stages[-1][0]:  # with more data the peak is narrower
                 scale = scale * np.sqrt(found.hess_inv.todense().diagonal() * len(part) / len(data))

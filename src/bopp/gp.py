@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dsymv
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
+import scipy
 
 from bopp.data import Array, Data
 from bopp.kernels import Kernel, distance_to_prepared, prepared, squared_distance
@@ -64,7 +63,9 @@ class GP:
         whitened = _solve(L, data.y)
         alpha = _solve(L, whitened, transposed=True)
         evidence = _evidence(L, whitened)
-        inverse, _ = dpotri(L, lower=1, overwrite_c=1)  # only its lower triangle, which overwrites L
+        inverse, _ = scipy.linalg.lapack.dpotri(
+            L, lower=1, overwrite_c=1
+        )  # only its lower triangle, which overwrites L
         W = alpha**2 - inverse.diagonal()
         by_noise = 0.5 * self.noise * W.sum()
         by_variance = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
@@ -72,8 +73,8 @@ class GP:
         weighted = alpha[:, None] * X
         by_alpha = (slope @ alpha) @ (weighted * X) - np.einsum("ij,ij->j", weighted, slope @ weighted)
         slope.T[...] *= inverse
-        sums = dsymv(1.0, slope.T, np.ones(len(X)), lower=1)
-        by_inverse = sums @ X**2 - np.einsum("ij,ij->j", X, dsymm(1.0, slope.T, X, lower=1))
+        sums = scipy.linalg.blas.dsymv(1.0, slope.T, np.ones(len(X)), lower=1)
+        by_inverse = sums @ X**2 - np.einsum("ij,ij->j", X, scipy.linalg.blas.dsymm(1.0, slope.T, X, lower=1))
         by_lengthscale = 2.0 * (by_inverse - by_alpha)
         if len(self.lengthscale) == 1:
             by_lengthscale = by_lengthscale.sum(keepdims=True)
@@ -148,7 +149,7 @@ class Posterior:
 
         Rasmussen and Williams 2006, Eq. (5.12): y_i - alpha_i / [A^-1]_ii and 1 / [A^-1]_ii, A = K + noise.
         """
-        inverse, _ = dpotri(self.L, lower=1)
+        inverse, _ = scipy.linalg.lapack.dpotri(self.L, lower=1)
         variance = 1.0 / inverse.diagonal()
         return self.data.y - self._alpha * variance, np.sqrt(variance)
 
@@ -208,7 +209,7 @@ def cholesky(K: Array) -> Array:
             K = np.tril(K, -1)  # dpotrf left this triangle alone
             K += K.T
             K.flat[:: len(K) + 1] = diagonal * (1.0 + jitter)
-        L, info = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+        L, info = scipy.linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return np.asarray(L)
     raise np.linalg.LinAlgError("the covariance matrix is not positive definite")
@@ -218,7 +219,7 @@ def _solve(L: Array, b: Array, transposed: bool = False) -> Array:
     """L^-1 b, or L^-T b."""
     if len(L) == 0:
         return np.array(b)
-    return np.asarray(dtrtrs(L, b, lower=1, trans=1 if transposed else 0)[0])
+    return np.asarray(scipy.linalg.lapack.dtrtrs(L, b, lower=1, trans=1 if transposed else 0)[0])
 
 
 def _evidence(L: Array, whitened: Array) -> float:

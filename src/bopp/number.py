@@ -83,6 +83,10 @@ class Float(Parameter):
             raise SpaceError(f"wanted a number in [{self.low!r}, {self.high!r}], got {brief(value)}")
         return number if self.step is None else self._written(number)
 
+    def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
+        plain = self.step is None and _are(float, values) and all(map(math.isfinite, values))
+        return values if plain and _lie_in(self, values) else super().check_all(values)
+
     def encode(self, value: Any) -> list[float]:
         if self._steps is None or self.step is None:
             return [to_unit(value, self.low, self.high, self.log)]
@@ -180,6 +184,9 @@ class Int(Parameter):
         if not self.low <= number <= self.high:
             raise SpaceError(f"wanted an integer from {self.low} to {self.high}, got {brief(value)}")
         return number
+
+    def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
+        return values if _are(int, values) and _lie_in(self, values) else super().check_all(values)
 
     def encode(self, value: Any) -> list[float]:
         u = self._place(value)
@@ -289,6 +296,15 @@ class Int(Parameter):
 @lru_cache(maxsize=256)
 def _remainder(reach: int, step: int | None) -> Int:
     return Int(-reach, reach, step=step)
+
+
+def _are(kind: type, values: Sequence[Any]) -> bool:
+    """Whether all values are of this very type."""
+    return {kind}.issuperset(map(type, values))
+
+
+def _lie_in(parameter: Float | Int, values: Sequence[float]) -> bool:
+    return not values or (parameter.low <= min(values) and max(values) <= parameter.high)
 
 
 def _is_inside(parameter: Float | Int, number: float) -> bool:

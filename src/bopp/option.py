@@ -75,6 +75,12 @@ class Choice(Parameter):
     def check(self, value: Any) -> Any:
         return self.options[self.index(value)]
 
+    def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
+        known = self._index.keys()
+        return (
+            values if known >= set(zip(map(type, values), values, strict=True)) else super().check_all(values)
+        )
+
     def encode(self, value: Any) -> list[float]:
         row: list[float] = self._columns(np.array([self.index(value)]))[0].tolist()
         return row

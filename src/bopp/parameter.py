@@ -81,6 +81,10 @@ class Parameter:
         """The value in the parameter's own type, or an error that says what was wanted."""
         raise NotImplementedError
 
+    def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Each value as `check` returns it; many at once where none of them is odd."""
+        return [self.check(value) for value in values]
+
     def encode(self, value: Any) -> list[float]:
         """The columns, each in [0, 1], of a value that `check` returned."""
         raise NotImplementedError

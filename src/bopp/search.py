@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import direct
+import scipy
 
 from bopp.data import Array, History
 from bopp.errors import RecipeError
@@ -113,7 +113,7 @@ class Direct:
 
         bounds = [(0.0, 1.0)] * space.dimension
         most = self.evaluations  # iterations too: each evaluates at least once, and SciPy allocates for all
-        direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
+        scipy.optimize.direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
         order = np.argsort([-value for value in values], kind="stable")  # to the last bit, as inside DIRECT
         return best_fresh(np.array(tried)[order], space, history.X, rng)
 

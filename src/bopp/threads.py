@@ -82,6 +82,8 @@ def _is_shared(library: LibController) -> bool:
 @cache
 def _libraries() -> list[LibController]:
     """The BLAS libraries of NumPy and SciPy, looked up once: that takes as long as setting them 100 times."""
+    import scipy.linalg  # noqa: F401 -- SciPy loads its library no sooner
+
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 

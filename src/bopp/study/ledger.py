@@ -23,7 +23,7 @@ from bopp.space import Params
 from bopp.study import seal
 from bopp.study.known import Known
 from bopp.study.leases import Lease
-from bopp.study.reading import APART, COLUMNS, Reader
+from bopp.study.reading import APART, COLUMNS, Reader, uncollected
 from bopp.study.schema import as_of, queue, studies, trials, version_at
 from bopp.trial import Answer, Trial
 
@@ -83,12 +83,13 @@ class Ledger:
         """Every trial, and what follows from them."""
         before = self._known
         first = not before.trials
-        rows = connection.execute(
-            _read(version_at(connection), first), {"my": self._id, "since": before.revision}
-        ).all()
-        if not rows:
-            return before
-        self._known = known = before.after(self._reader.read(rows), [row.revision for row in rows])
+        with uncollected():
+            rows = connection.execute(
+                _read(version_at(connection), first), {"my": self._id, "since": before.revision}
+            ).all()
+            if not rows:
+                return before
+            self._known = known = before.after(self._reader.read(rows), [row.revision for row in rows])
         return known
 
     def find(self, connection: sa.Connection, trial: Trial | int) -> Trial:
