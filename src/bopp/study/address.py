@@ -93,7 +93,7 @@ def understood(url: str) -> tuple[sa.URL, Path | str | None]:
     try:
         parsed = sa.make_url(url)
     except (exc.ArgumentError, TypeError, ValueError):
-        got = without_password(url if isinstance(url, str) else brief(url))
+        got = without_password(str(url) if isinstance(url, str | Path) else brief(url))
         if re.search(r"\.\w+\Z", got) and ":" not in got:
             raise StudyError(f"{WANTED}, got {got!r}: did you mean 'sqlite:///{got}'?") from None
         raise StudyError(f"{WANTED}, got {got!r}") from None

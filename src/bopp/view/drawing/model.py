@@ -211,7 +211,7 @@ def _draw_mean(axes: Axes, shown: Contour, direction: Direction) -> ScalarMappab
     low, high = ends(mean[~np.isnan(mean)])
     if high - low <= NARROW * max(abs(low), abs(high)):  # equal but for rounding
         low, high = low - (0.05 * abs(low) or 1.0), high + (0.05 * abs(high) or 1.0)
-    if high - low < 1e-300:  # matplotlib divides by it
+    if 1e-323 < high - low < 1e-300:  # matplotlib divides by it
         raise NoResultError(f"heights from {low:.3g} to {high:.3g} are beyond what a contour can be drawn of")
     shades = HEIGHTS if direction == "minimize" else HEIGHTS[::-1]
     colours = LinearSegmentedColormap.from_list("heights", shades)
