@@ -99,8 +99,8 @@ def ask_seconds(url: str, trials: int, clock: Clock = time.perf_counter) -> tupl
     with fresh_study(url) as study:
         for u in rng.random((trials, SPACE.dimension)):
             params = SPACE.decode(u)
-            study.observe(params, params["x"])
             optimizer.observe(params, params["x"])
+        study.observe_all(optimizer.trials)
         kept, bare = [], []
         for _ in range(ASKS):
             kept.append(seconds(study.ask, clock))

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -402,14 +402,13 @@ def test_an_import_that_breaks_off_leaves_nothing(
 ) -> None:
     from bopp.study.ledger import Ledger
 
-    add, before = Ledger.add, dump(target)
+    add_all, before = Ledger.add_all, dump(target)
 
-    def full(self: Ledger, connection: Any, trial: Trial, *more: Any) -> None:
-        if trial.number == 5:
-            raise sqlite3.OperationalError("database or disk is full")
-        add(self, connection, trial, *more)
+    def full(self: Ledger, connection: Any, trials: Sequence[Trial], revision: int, claims: Any) -> None:
+        add_all(self, connection, trials[:5], revision, claims[:5])
+        raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Ledger, "add", full)
+    monkeypatch.setattr(Ledger, "add_all", full)
     with pytest.raises(StoreError, match="full"):
         imported(target, content)
     assert dump(target) == before

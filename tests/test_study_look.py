@@ -32,7 +32,9 @@ from versions import store_of_version
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 VERSIONS = range(1, schema.VERSION + 1)
-LOOKS = ["status", "best", "trials", "plot", "export"]
+LOOKS = {name: [name] for name in ("status", "best", "trials", "export")} | {
+    "plot": ["plot", "--kind", "slices"]  # one picture: all are drawn of the same trials
+}
 NOBODY = 65534
 
 KILLED = """
@@ -140,7 +142,7 @@ def test_a_command_that_looks_leaves_a_store_as_it_is(
     monkeypatch.chdir(tmp_path)
     for words in ((f"sqlite:///{old}",), (f"sqlite:///{old}", "old")):
         with closed(old), unchanged(old.parent):
-            ended = bopp(command, *words)
+            ended = bopp(*LOOKS[command], *words)
         assert ended.code == 0
         assert all(line.startswith("Not drawn: ") for line in ended.err.splitlines())
         assert ended.out
@@ -176,7 +178,7 @@ def test_a_study_file_is_looked_at_the_same_way(
         f'[study]\nname = "old"\nbudget = 5\nstore = "sqlite:///a.db"\n{space}'
     )
     with unchanged(old.parent):
-        assert bopp(command, old.parent / "study.toml").code == 0
+        assert bopp(*LOOKS[command], old.parent / "study.toml").code == 0
 
 
 def test_several_studies_are_looked_at(bopp: Bopp, made: Path) -> None:
@@ -495,8 +497,8 @@ def test_whoever_may_only_select_can_look(
     monkeypatch.chdir(tmp_path)
     store_of_version(number, postgres_url)
     url = reader()
-    for command in LOOKS:
-        ended = bopp(command, url)
+    for command in LOOKS.values():
+        ended = bopp(*command, url)
         assert ended.code == 0
         assert all(line.startswith("Not drawn: ") for line in ended.err.splitlines())
     with open_study(url, "old", read_only=True) as study:

@@ -156,9 +156,9 @@ def _add(
         raise StudyError(f"there is a study {name!r} already: import under another name")
     row = catalogue.create(connection, name, columns, created_at)
     ledger = Ledger(row["id"], problem)
-    for trial in trials:
-        free = 0.0 if trial.state == "asked" else None
-        ledger.add(connection, trial, ledger.lock(connection), Claim(new_ticket(), free, free))
+    free = [0.0 if trial.state == "asked" else None for trial in trials]
+    claims = [Claim(new_ticket(), one, one) for one in free]
+    ledger.add_all(connection, trials, ledger.lock(connection), claims)
 
 
 def _last_line(lines: bytes) -> bytes:

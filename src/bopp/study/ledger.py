@@ -136,7 +136,8 @@ class Ledger:
             | self._written(trial, revision)
             for trial, claim in zip(new, claims, strict=True)
         ]
-        connection.execute(trials.insert(), rows)
+        if rows:
+            connection.execute(trials.insert(), rows)
 
     def change(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
         """Replace the trial of this number."""
