@@ -63,6 +63,8 @@ class Asking:
                     trial = self._store.write(partial(self._claim, plan, ticket))
                     if trial:
                         self._tickets.hold(ticket, Hold(trial.number, run))
+                except StoreError:  # the store cannot be told either that the trial is free
+                    raise
                 except BaseException:  # the caller never gets this trial, so give it back
                     with suppress(StoreError):  # if that fails, its lease runs out
                         self._tickets.give_back(ticket)
