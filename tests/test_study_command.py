@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from bopp.errors import CommandError, ConfigError
 from bopp.run.evaluation import evaluate
-from bopp.study.command import LONGEST_READ, LONGEST_REASON, Command, value_in
+from bopp.study.command import LONGEST_READ, Command
+from bopp.study.printed import LONGEST_REASON, value_in
 
 PYTHON = shlex.quote(sys.executable)
 WANTED = 'wanted a last line that is one number or {"value": ...}'

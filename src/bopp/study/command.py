@@ -2,15 +2,6 @@
 
 The environment has them too, BOPP_PARAMS all as JSON and BOPP_PARAM_name one as text; and so does the
 standard input, as JSON, if that is asked for.
-
-The result is the first of these that its standard output has:
-
-    {"value": 0.25}                    the last line that is a JSON object with "value", wherever it is
-    0.25                               the last line, if it is a single number
-    {"error": 0.1, "latency": 12.5}    the last line that is a JSON object with a number
-
-A failure is {"value": null}, with a reason under "error" if there is one, or {"error": "diverged"} with no
-number in the object.
 """
 
 from __future__ import annotations
@@ -33,10 +24,10 @@ from bopp.parameter import Parameter
 from bopp.run.descendants import end_with_parent
 from bopp.space import Params
 from bopp.study.interpreters import HOLE, SHELLS, reader
+from bopp.study.printed import in_short, value_in
 from bopp.study.shelltext import shell_commands
 
 LONGEST_READ = 1_000_000  # bytes, from the end of an output
-LONGEST_REASON = 500  # characters of an error text
 NOT_FOUND = 127  # the exit code of a shell that knows no such program
 ALL = "params"  # {params} stands for all of them, as JSON
 
@@ -45,8 +36,6 @@ VARIABLE = "BOPP_PARAM_"  # before the name of a parameter, in the environment
 MENTION = re.compile(r"BOPP_PARAM(?:(S)\b|_(\w+))")
 LONGEST_VARIABLE = 100_000  # bytes; Linux takes no more than 131072, and what does not fit is left out
 INERT = re.compile(r"[\w.+-]*", re.ASCII)  # what no language takes for more than a number or a name
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-WANTED = 'a last line that is one number or {"value": ...}'
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ class Command:
         )
         if code != 0:
             failed = MissingCommand if self.shell and code == NOT_FOUND else CommandError
-            raise failed(f"{_ending(code)}: {_legible(err) or _legible(out) or 'nothing was printed'}")
+            raise failed(f"{_ending(code)}: {in_short(err) or in_short(out) or 'nothing was printed'}")
         return value_in(out)
 
     def check(self, names: Iterable[str], inert: Container[str] = ()) -> None:
@@ -196,64 +185,6 @@ def _can_be_no_code(value: Any) -> bool:
     return bool(INERT.fullmatch(_text(value)))
 
 
-def value_in(output: str) -> float | dict[str, Any]:
-    """The number or the JSON object that a program printed as its result."""
-    lines = [line.strip() for line in re.split(r"[\r\n]+", COLOUR.sub("", output)) if line.strip()]
-    objects = [found for line in reversed(lines) if (found := _results(line))]
-    for found in objects:
-        if "value" in found:
-            return _checked(found)
-    last = lines[-1] if lines else ""
-    if (number := _number(last)) is not None:
-        return number
-    if objects:
-        return _checked(objects[0])
-    raise CommandError(f"wanted {WANTED}, got {repr(_legible(last)) if last else 'nothing'}")
-
-
-def _number(line: str) -> float | None:
-    try:
-        return float(line.replace("\N{MINUS SIGN}", "-"))
-    except ValueError:
-        return None
-
-
-def _results(line: str) -> dict[str, Any] | None:
-    """The JSON object on this line, if it reports a result or a failure."""
-    if not line.startswith("{"):
-        return None
-    try:
-        found: dict[str, Any] = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if "value" in found or _has_number(found) or _has_reason(found) else None
-
-
-def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """The object as it is; raises if it reports a failure."""
-    value = found.get("value")
-    if _has_reason(found) and not _has_number(found):
-        raise CommandError(_legible(found["error"]))
-    if "value" in found and value is None:
-        raise CommandError(_legible(str(found.get("error") or "")) or "the command gave null as value")
-    if "value" in found and not _is_number(value):
-        raise CommandError(f'wanted a number or null as "value", got {_legible(json.dumps(value))}')
-    return found
-
-
-def _has_number(found: dict[str, Any]) -> bool:
-    return any(map(_is_number, found.values()))
-
-
-def _has_reason(found: dict[str, Any]) -> bool:
-    reason = found.get("error")
-    return isinstance(reason, str) and bool(reason.strip())
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
 def _mentioned(part: str) -> list[str]:
     names: list[str] = []
 
@@ -351,12 +282,3 @@ def _ending(code: int) -> str:
         return f"killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"killed by signal {-code}"
-
-
-def _legible(text: str) -> str:
-    """The last non-empty lines, cut and cleaned for a message."""
-    lines = "\n".join(line.rstrip() for line in COLOUR.sub("", text).splitlines() if line.strip())
-    end = lines[-LONGEST_REASON:].strip()
-    return "".join(
-        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in end
-    )
