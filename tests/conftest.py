@@ -36,14 +36,15 @@ def one_thread_for_each_process_of_tests() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def signals_are_handled_as_before() -> Iterator[None]:
+def no_signal_is_ignored_from_now_on() -> Iterator[None]:
     """A program inherits which signals are ignored: a test that ignored one would spoil those after it."""
     usual = _handlers()
     yield
-    left = _handlers()
-    for number, handler in usual.items():
-        signal.signal(number, handler)
-    assert left == usual
+    ignored = [number for number, handler in _handlers().items() if handler is signal.SIG_IGN]
+    left = [number for number in ignored if usual[number] is not signal.SIG_IGN]
+    for number in left:
+        signal.signal(number, usual[number])
+    assert not left
 
 
 def _handlers() -> dict[int, Any]:
