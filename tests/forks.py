@@ -18,7 +18,7 @@ def in_child(work: Callable[[], object]) -> int:
             print(f"child: {error!r}", file=sys.__stderr__, flush=True)
         finally:
             os._exit(code)
-    killer = threading.Timer(60.0, os.kill, (pid, signal.SIGKILL))  # should it hang
+    killer = threading.Timer(600.0, os.kill, (pid, signal.SIGKILL))  # should it hang
     killer.start()
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
