@@ -2,8 +2,10 @@
 
 import multiprocessing
 import sys
+import time
 from collections import Counter
 from itertools import pairwise
+from multiprocessing.synchronize import Barrier
 
 import bopp
 
@@ -13,18 +15,21 @@ BUDGET = 60
 
 def rosenbrock(params: bopp.Params) -> float:
     """A long, curved valley; it stands in for an evaluation that takes hours."""
+    time.sleep(0.05)
     x = list(params.values())
     return float(sum(100 * (b - a * a) ** 2 + (1 - a) ** 2 for a, b in pairwise(x)))
 
 
-def work(url: str) -> None:
+def work(url: str, all_there: Barrier) -> None:
     study = bopp.open_study(url, "valley", SPACE, seed=0)  # the first one creates it, the others join
+    all_there.wait()  # only so that each gets a share of these short evaluations
     study.optimize(rosenbrock, budget=BUDGET, progress=False)
 
 
 def main() -> None:
     url = sys.argv[1] if len(sys.argv) > 1 else "sqlite:///four_workers.db"
-    workers = [multiprocessing.Process(target=work, args=(url,)) for _ in range(4)]
+    all_there = multiprocessing.Barrier(4, timeout=60)
+    workers = [multiprocessing.Process(target=work, args=(url, all_there)) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
