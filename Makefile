@@ -8,6 +8,8 @@
 # make dist          the packages of a release
 # make bench-mixed, make bench-batch  what a suggestion costs in mixed spaces, and in a batch
 # make bench-conditions  what it is worth to say which parameters apply when
+# make bench-knowledge  what images, guesses, cheap data and earlier studies are worth
+# make bench-fidelities  what cheap evaluations are worth in trainings
 # make bench-pending which value a pending point should have
 # make bench-importance  how well importances are estimated, beside Optuna's
 # make bench-store   what a store costs
@@ -26,13 +28,13 @@ beside_sklearn = ,plot,coming
 beside_botorch = ,coming-ax
 beside_ray = ,optuna
 
-ENGINE = acquisition adoption belief conditions data fit fixtures fixtures_named gp held initial kernels kinds known \
-  never_breaks number optimizer outcome paper_theory \
-  parameter problem processors pseudo search space suggest threads trial view_calibration view_contour view_importance \
+ENGINE = acquisition adoption belief conditions data fidelity fit fixtures fixtures_knowing fixtures_named gp guesses held images \
+  informed initial kernels kinds knowledge known limits memory never_breaks number optimizer outcome paper_theory \
+  parameter problem processors pseudo relatives search space suggest threads trend trial view_calibration view_contour view_importance \
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -110,6 +112,15 @@ bench-importance: .venv-bench/ready
 
 bench-conditions: .venv/test
 	$(RUN)/python benchmarks/conditions.py --out docs/conditions.md
+
+# the peers' runs and ours are kept: delete benchmarks/results/knowledge after a change to bopp
+bench-knowledge: .venv-bench/ready
+	$(BENCH)/python benchmarks/knowledge.py --out docs/knowledge-worth.md
+	$(BENCH)/python benchmarks/earlier.py --out docs/earlier.md
+
+bench-fidelities: .venv-bench/ready
+	rm -rf benchmarks/results/fidelities # runs of this source
+	$(BENCH)/python benchmarks/fidelities.py --out docs/fidelities.md
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))

@@ -145,7 +145,7 @@ def forget() -> None:
     """Let bopp fit anew: a model of the same data, from the suggestion before, would save it the work."""
     from bopp import suggest
 
-    suggest._remembered = ()
+    suggest._models.forget()
 
 
 def run_optuna(

@@ -13,7 +13,8 @@ import bopp
 from bopp.data import Array, History
 from bopp.known import Known
 from bopp.pseudo import Failed, Pending, none
-from bopp.suggest import AverageScore, believe, suggest
+from bopp.score import AverageScore
+from bopp.suggest import believe, suggest
 
 PICTURES = Path(__file__).parent / "pictures"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tune_regression.py"

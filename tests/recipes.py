@@ -17,6 +17,29 @@ from bopp.data import Array
 from bopp.plain import write_recipe
 
 RANDOM = Recipe.random()
+SOURCES: dict[str, pseudo.Source] = {
+    "exchange": pseudo.Images(exchange=("a", "b"), trust=0.9),
+    "blocks": pseudo.Images(exchange=(("a",), ("b",)), mirror={"a": 0.5}),
+    "mirror and period": pseudo.Images(mirror={"a": 0.4}, period={"b": 0.5}),
+    "expected": pseudo.Guesses(values=[({"a": 0.2}, 1.5, 0.1), ({"a": 0.9, "b": 0.1}, -1.0, 2)]),
+    "near": pseudo.Guesses(near={"a": 0.3, "b": 0.6}, within=0.2, trust=0.6),
+    "good": pseudo.Guesses(good={"a": (0.2, 0.4)}, more="b"),
+    "less": pseudo.Guesses(less=["a", "b"]),
+    "cheap": pseudo.Cheap(
+        [({"a": i / 9, "b": (i * i % 10) / 10}, (i - 4.5) ** 2) for i in range(10)], "minimize"
+    ),
+    "earlier": pseudo.Earlier(
+        [
+            ("maximize", [({"a": i / 7, "b": (3 * i % 8) / 8}, i * 0.1) for i in range(8)]),
+            ("minimize", [({"b": i / 5, "c": "elu"}, 7 - i) for i in range(6)]),
+        ],
+        trust=0.4,
+    ),
+    "at least": pseudo.Limits(at_least=-2.5),
+    "between": pseudo.Limits(-4, 1e3, trust=0.5),
+}
+"""Sources of each kind, bound to a space of two Floats `a` and `b` from 0 to 1."""
+
 PARTS: list[tuple[str, Any]] = [
     ("kernel", kernels.Matern52()),
     ("kernel", kernels.SquaredExponential()),
@@ -37,6 +60,11 @@ PARTS: list[tuple[str, Any]] = [
         pseudo.Pending("best") + pseudo.Failed("worst") + pseudo.Neighbours(0.1, "corner", 3, doubt=False),
     ),
     ("pseudo", pseudo.Neighbours(tau0=5e-324)),
+    *(("pseudo", pseudo.Pending() + source) for source in SOURCES.values()),
+    ("pseudo", pseudo.Sum(tuple(SOURCES.values()))),
+    ("pseudo", pseudo.Images(period={"angle": 360}, trust=1e-9)),
+    ("pseudo", pseudo.Guesses(near={"size": (2, 3), "on": True, "none": None}, good={"act": ["relu"]})),
+    ("pseudo", pseudo.Cheap([({"act": ("a", 1), "on": False, "n": 3}, 1)] * 3, points=7)),
     ("acquisition", acquisitions.pi),
     ("acquisition", acquisitions.ei),
     ("acquisition", acquisitions.log_ei),

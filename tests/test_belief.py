@@ -20,8 +20,10 @@ from bopp.fit import MAP, SliceSampling
 from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
+from bopp.memory import Memory
+from bopp.score import AverageScore
 from bopp.space import Space
-from bopp.suggest import REMEMBERED, AverageScore, believe
+from bopp.suggest import REMEMBERED, believe
 from toys import KERNELS, known, slope, smooth
 
 PLANE = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -33,7 +35,7 @@ WEIGHTS = (0.6, 0.3, 0.1)
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggest, "_remembered", ())
+    monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
 
 
 def processes() -> list[GP]:
@@ -407,7 +409,7 @@ def test_a_fit_that_returns_something_else_is_named(returned: Any) -> None:
 
     with pytest.raises(RecipeError, match=r"mistaken.* must return Beliefs, got"):
         believe(smooth(4, 2, seed=0), replace(BASE, fit=mistaken))
-    assert suggest._remembered == ()
+    assert len(suggest._models) == 0
 
 
 def test_processes_that_have_seen_nothing_are_no_beliefs() -> None:
@@ -514,11 +516,11 @@ def test_another_recipe_or_other_data_are_not_confused(what: str) -> None:
 
 def forgotten(data: Data, recipe: Recipe) -> suggest.Model:
     """What is believed where nothing is remembered."""
-    kept, suggest._remembered = suggest._remembered, ()
+    kept, suggest._models = suggest._models, Memory(REMEMBERED)
     try:
         return believe(data, recipe)
     finally:
-        suggest._remembered = kept
+        suggest._models = kept
 
 
 def test_parts_that_do_not_matter_to_a_belief_share_it() -> None:
@@ -557,14 +559,14 @@ def test_only_a_few_models_are_kept_the_latest() -> None:
     sets = [smooth(6, 2, seed=seed) for seed in range(REMEMBERED + 1)]
     for data in sets:
         believe(data, recipe)
-    assert len(suggest._remembered) == REMEMBERED
+    assert len(suggest._models) == REMEMBERED
     fit.calls.clear()
     for data in sets[1:]:
         believe(data, recipe)
     assert fit.calls == []
     believe(sets[0], recipe)
     assert fit.calls == [6]
-    assert len(suggest._remembered) == REMEMBERED
+    assert len(suggest._models) == REMEMBERED
 
 
 def test_a_large_model_is_the_only_one_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -572,11 +574,11 @@ def test_a_large_model_is_the_only_one_that_is_kept(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(suggest, "LARGE", 20)
     for n in (18, 19, 20):
         believe(smooth(n, 2, seed=0), BASE)
-    assert len(suggest._remembered) == 3
+    assert len(suggest._models) == 3
     for n in (21, 22):
         believe(smooth(n, 2, seed=0), BASE)
-        assert len(suggest._remembered) == 1
-    assert believe(smooth(22, 2, seed=0), BASE) is suggest._remembered[0][2]
+        assert len(suggest._models) == 1
+    assert believe(smooth(22, 2, seed=0), BASE) is suggest._models.latest
 
 
 def test_a_fit_that_raised_is_asked_again() -> None:
@@ -608,7 +610,7 @@ def test_suggestions_are_the_same_with_and_without_memory(
     twin = told(recipe, 7)
     without = []
     for _ in range(4):
-        monkeypatch.setattr(suggest, "_remembered", ())
+        monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
         without.append(twin.ask().params)
     assert with_memory == without
 
@@ -634,7 +636,7 @@ def test_threads_may_believe_at_once() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(suggest._remembered) <= REMEMBERED
+    assert len(suggest._models) <= REMEMBERED
 
 
 def test_what_an_acquisition_computes_once_is_not_that_of_the_policy() -> None:

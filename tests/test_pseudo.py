@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bopp import Float, Optimizer, Recipe, Trial, pseudo
+from bopp import Float, Optimizer, Recipe, Trial
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.fit import MAP, NOISES
@@ -20,6 +20,7 @@ from bopp.gp import GP
 from bopp.kernels import Kernel, SquaredExponential
 from bopp.known import Known
 from bopp.pseudo import MOST_SHOWN, Failed, Neighbours, Pending, Policy, Sum, generate, none
+from bopp.pseudo import pending as untold
 from bopp.trial import State
 from faults import Figure
 from toys import KERNELS, data_of, gp_of, known, smooth
@@ -409,11 +410,11 @@ def test_a_policy_can_speak_in_the_units_of_the_user() -> None:
 
 def test_of_very_many_points_the_model_sees_the_latest_and_others_evenly_spaced() -> None:
     X = np.linspace(0.0, 1.0, 10_000)[:, None]
-    shown = pseudo._shown(X)
+    shown = untold._shown(X)
     assert len(shown) == MOST_SHOWN
     assert np.array_equal(shown[-500:], X[-500:])
     assert np.array_equal(shown[:500], X[:9500:19])
-    assert np.array_equal(pseudo._shown(X[:MOST_SHOWN]), X[:MOST_SHOWN])
+    assert np.array_equal(untold._shown(X[:MOST_SHOWN]), X[:MOST_SHOWN])
 
 
 @pytest.mark.fault(40)

@@ -142,8 +142,8 @@ def test_the_words_of_a_run_are_those_of_its_docstring(run: Callable[..., object
 
 
 RUN = [
-    *("seed", "workers", "recipe", "progress", "start", "trials"),
-    *("target", "time_limit", "trial_timeout", "failures", "callback"),
+    *("seed", "workers", "recipe", "knowledge", "progress", "start", "trials"),
+    *("target", "time_limit", "trial_timeout", "failures", "callback", "fidelities"),
 ]
 
 
@@ -179,7 +179,7 @@ def test_the_defaults_of_optimize_are_those_of_minimize() -> None:
 
 
 @pytest.mark.parametrize("run", [bopp.minimize, bopp.maximize, bopp.optimize])
-@pytest.mark.parametrize("word", ["worker", "direction", "knowledge", "problem_"])
+@pytest.mark.parametrize("word", ["worker", "direction", "knowlege", "problem_"])
 def test_an_unknown_keyword_is_a_type_error_before_anything_runs(
     run: Callable[..., object], word: str
 ) -> None:

@@ -233,8 +233,11 @@ def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "there is nothing in it; wanted [study], [objective] and [space]"),
-        ("# only\n\n# comments\n", "there is nothing in it; wanted [study], [objective] and [space]"),
+        ("", "there is nothing in it; wanted [study], [objective], [space] and [[knowledge]]"),
+        (
+            "# only\n\n# comments\n",
+            "there is nothing in it; wanted [study], [objective], [space] and [[knowledge]]",
+        ),
         (b"a = 1\nb = '\xff'\n", "line 2: wanted UTF-8, got the byte 0xff"),
         ("[study]\n".encode("utf-16"), "line 1: wanted UTF-8, got the byte 0xff"),
         ("[study]\nname = \n", "line 2: Invalid value at column 8"),
@@ -374,10 +377,15 @@ def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
             "name = 'a'\n" + STUDY,
             OBJECTIVE,
             SPACE,
-            "name: no such table; wanted [study], [objective] and [space]",
+            "name: no such table; wanted [study], [objective], [space] and [[knowledge]]",
         ),
         (STUDY, OBJECTIVE, SPACE + "['study], [objective']\n", "study], [objective: no such table; wanted"),
-        (STUDY, "[objectiv]\n", SPACE, "objectiv: no such table; wanted [study], [objective] and [space]"),
+        (
+            STUDY,
+            "[objectiv]\n",
+            SPACE,
+            "objectiv: no such table; wanted [study], [objective], [space] and [[knowledge]]",
+        ),
         (STUDY + "bugdet = 3\n", OBJECTIVE, SPACE, "[study] bugdet: no such field; wanted name, "),
         (
             STUDY,
@@ -662,7 +670,7 @@ def test_the_template_works_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_the_template_names_every_field_and_every_default() -> None:
-    commented = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
+    commented = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
     document = tomllib.loads(commented)
     study = {field.name: field for field in fields(StudyTable)}
     assert document["study"].keys() == study.keys()
@@ -672,8 +680,10 @@ def test_the_template_names_every_field_and_every_default() -> None:
 
 
 def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
-    text = re.sub(r"^# (?=\w+ = )", "", TEMPLATE, flags=re.MULTILINE)
-    found = load(write(tmp_path, re.sub(r"^python = .*$", "", text, flags=re.MULTILINE)))
+    text = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
+    text = re.sub(r"^python = .*$", "", text, flags=re.MULTILINE)
+    found = load(write(tmp_path, text.replace("--rate", "--epochs {epochs} --rate")))
+    assert found.fidelity is not None
     assert (found.timeout, found.target) == (600.0, -9.0)
     assert repr(found.recipe) == repr(Recipe.random())
     assert isinstance(found.source, Command)

@@ -21,9 +21,10 @@ from bopp.initial import Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
+from bopp.score import AverageScore
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space
-from bopp.suggest import AverageScore, Recipe, believe, suggest
+from bopp.suggest import Recipe, believe, suggest
 from toys import data_of, gp_of, known, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})

@@ -26,6 +26,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 FAR_TAIL = -30.0  # below this, the series in log_h is exact to rounding
+LEAST_GAIN = 1e-5  # in the model's unit: so much is sought even where the best value is at its ceiling
 
 
 def pi(mean: Array, sd: Array, known: Known) -> Scores:
@@ -36,9 +37,22 @@ def pi(mean: Array, sd: Array, known: Known) -> Scores:
 
 
 def ei(mean: Array, sd: Array, known: Known) -> Scores:
-    """Expected improvement, (mean - f+) Phi(Z) + sd phi(Z)."""
-    z = (mean - known.best) / sd
+    """Expected improvement, (mean - f+) Phi(Z) + sd phi(Z); what is above the ceiling is no improvement."""
+    score, by_mean, by_sd = _excess(mean, sd, known.best)
+    if known.ceiling == math.inf:
+        return score, by_mean, by_sd
+    above = _excess(mean, sd, _ceiling(known))  # (min(f, c) - f+)+ = (f - f+)+ - (f - c)+
+    return score - above[0], by_mean - above[1], by_sd - above[2]
+
+
+def _excess(mean: Array, sd: Array, level: float) -> Scores:
+    """How far f is above a level on average, counting 0 where it is below."""
+    z = (mean - level) / sd
     return sd * np.exp(log_h(z)[0]), scipy.special.ndtr(z), _density(z)
+
+
+def _ceiling(known: Known) -> float:
+    return max(known.ceiling, known.best + LEAST_GAIN)
 
 
 def logarithmic(acquisition: F) -> F:
@@ -54,12 +68,24 @@ def is_logarithmic(acquisition: Acquisition) -> bool:
     return getattr(acquisition, "logarithmic", False)
 
 
+def is_positive(acquisition: Acquisition) -> bool:
+    """Whether a score is never below 0, so that it can be multiplied by a density."""
+    return acquisition in (pi, ei)
+
+
 @logarithmic
 def log_ei(mean: Array, sd: Array, known: Known) -> Scores:
     """Logarithm of the expected improvement, exact where the improvement itself underflows to zero."""
     z = (mean - known.best) / sd
     log_ratio, by_z = log_h(z)
-    return np.log(sd) + log_ratio, by_z / sd, (1.0 - by_z * z) / sd
+    if known.ceiling == math.inf:
+        return np.log(sd) + log_ratio, by_z / sd, (1.0 - by_z * z) / sd
+    top = (mean - _ceiling(known)) / sd
+    log_above, by_top = log_h(top)
+    above = np.minimum(np.exp(log_above - log_ratio), 1.0 - 1e-12)  # the part that is no improvement
+    by_z, by_top = by_z / (1.0 - above), by_top * above / (1.0 - above)
+    score = np.log(sd) + log_ratio + np.log1p(-above)
+    return score, (by_z - by_top) / sd, (1.0 - by_z * z + by_top * top) / sd
 
 
 @dataclass(frozen=True)
@@ -121,7 +147,7 @@ def maximum(known: Known) -> Maximum:
     """What the model believes about the maximum of the function."""
     probes = known.space.snap(np.random.default_rng(0).random((1000, known.dimension)))
     mean, sd = known.posterior(np.vstack([probes, known.data.X]))
-    return Maximum(mean, sd, known.best)
+    return Maximum(mean, sd, known.best, known.ceiling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +157,14 @@ class Maximum:
     mean: Array
     sd: Array
     least: float
+    most: float = math.inf
 
     @cached_property
     def _cdf(self) -> tuple[Array, Array]:
         spread = float(self.sd.max())
         top = max(self.least, float((self.mean + 6.0 * self.sd).max()))
-        values = np.linspace(self.least, top + 1e-9 * max(spread, 1e-9), 400)
+        top = min(top + 1e-9 * max(spread, 1e-9), max(self.most, self.least + LEAST_GAIN))
+        values = np.linspace(self.least, top, 400)
         logs = scipy.special.log_ndtr((values[:, None] - self.mean) / self.sd).sum(axis=1)
         return values, np.exp(logs)
 

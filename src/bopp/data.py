@@ -54,13 +54,16 @@ class History:
     values  (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN unless done
     noise   (n, k) variances of these measurements if they are known, else 0
 
-    The first column is the objective that the search maximises.
+    The first column is the objective that the search maximises. `sign` is -1 where its own values are better
+    if smaller, else 1. `twins` (m, d) are further points that are not to be suggested again.
     """
 
     X: Array
     state: npt.NDArray[np.str_]
     values: Array
     noise: Array
+    sign: float = 1.0
+    twins: Array | None = None
 
     @staticmethod
     def of(data: Data, pending: Array, failed: Array) -> History:
@@ -75,6 +78,11 @@ class History:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @property
+    def taken(self) -> Array:
+        """The points that are not to be suggested again."""
+        return self.X if self.twins is None else np.vstack([self.X, self.twins])
 
     @cached_property
     def data(self) -> Data:

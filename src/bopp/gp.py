@@ -127,6 +127,11 @@ class Posterior:
         parts = np.array_split(U, max(1, -(-len(U) // 64)))
         return np.concatenate([self.gp.covariance(part, self.data.X)[0] @ self._alpha for part in parts])
 
+    def mean_gradient(self, U: Array) -> tuple[Array, Array]:
+        """The mean (m,) and its gradient (m, d), without the standard deviation."""
+        k, slope = self._covariance(U)
+        return np.asarray(k @ self._alpha), self._pull(U, slope * self._alpha)
+
     def sample(self, U: Array, count: int, rng: np.random.Generator) -> Array:
         """`count` functions (count, m) drawn from the posterior, each at all rows of U."""
         v = _solve(self.L, self.gp.covariance(self.data.X, U)[0])
@@ -152,6 +157,28 @@ class Posterior:
         inverse, _ = scipy.linalg.lapack.dpotri(self.L, lower=1)
         variance = 1.0 / inverse.diagonal()
         return self.data.y - self._alpha * variance, np.sqrt(variance)
+
+    @property
+    def inverse(self) -> Array:
+        """(K + noise)^-1"""
+        inverse, _ = scipy.linalg.lapack.dpotri(self.L, lower=1)
+        return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of p(y | X) of the data seen."""
+        return _evidence(self.L, self.whitened)
+
+    def agreement(self, points: Data) -> float:
+        """log p(points | data) - log p(points): by how much the data make these points more likely.
+
+        The same is by how much the points make the data more likely. It is 0 for points of infinite noise.
+        """
+        if len(points) == 0:
+            return 0.0
+        n = len(self.data)
+        both = self.condition(points)
+        return _evidence(both.L[n:, n:], both.whitened[n:]) - self.gp.log_likelihood(points)
 
     def condition(self, extra: Data) -> Posterior:
         """What is believed after also seeing `extra`; the factor of the data seen so far is reused.

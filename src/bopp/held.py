@@ -45,6 +45,20 @@ class Held(Parameter):
     def unordered(self) -> bool:
         return True
 
+    @property
+    def numeric(self) -> bool:
+        return self.parameter.numeric
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.parameter.logarithmic
+
+    def position(self, value: Any) -> float:
+        return self.parameter.position(value)
+
+    def marks(self) -> list[Any]:
+        return self.parameter.marks()
+
     def checked(self) -> Held:
         return self
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 
 from bopp.belief import Belief
 from bopp.data import Array, Data
@@ -34,6 +36,9 @@ class Known:
     failed     (m, d) points whose evaluation failed
     t          the iteration, counted from 1 after the initial design
     key        the seed of a policy's randomness; see `generator`
+    sign       1 if larger values of the objective itself are better, -1 if smaller ones are
+    incumbent  the best observed value to improve on, if not all of `data` count
+    ceiling    the highest value that there can be
     """
 
     space: Space
@@ -44,16 +49,23 @@ class Known:
     failed: Array
     t: int
     key: tuple[int, ...] = (0,)
+    sign: float = 1.0
+    incumbent: float | None = None
+    ceiling: float = math.inf
     _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def best(self) -> float:
         """f+, the best observed value."""
-        return float(self.data.y.max())
+        return float(self.data.y.max()) if self.incumbent is None else self.incumbent
 
     @property
     def dimension(self) -> int:
         return int(self.data.X.shape[1])
+
+    def in_model(self, value: npt.ArrayLike) -> Array:
+        """Values of the objective itself, in its own unit and direction, as those of the model."""
+        return self.scale(self.sign * np.asarray(value, dtype=np.float64))
 
     def generator(self, name: str = "") -> np.random.Generator:
         """Random numbers for this suggestion: the same name gives the same numbers at every call."""

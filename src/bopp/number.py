@@ -26,6 +26,7 @@ from bopp.scales import (
     even,
     from_unit,
     log_ratio,
+    position,
     real,
     round_numbers,
     steps_between,
@@ -117,6 +118,13 @@ class Float(Parameter):
 
     def place(self, value: Any) -> float:
         return to_unit(value, self.low, self.high, self.log)
+
+    def position(self, value: Any) -> float:
+        number = real("value", value)
+        if self.log and number <= 0.0:
+            raise SpaceError(f"wanted a number above 0, got {brief(value)}")
+        last = self.high if self._steps is None else self._at(self._steps.high)
+        return position(number, self.low, last, self.log)
 
     def marks(self) -> list[float]:
         inner = (number for number in round_numbers(self.low, self.high, self.log))
@@ -226,6 +234,12 @@ class Int(Parameter):
 
     def place(self, value: Any) -> float:
         return to_unit(value, self.low, self.high, self.log)
+
+    def position(self, value: Any) -> float:
+        number = real("value", value)
+        if self.log and number <= 0.0:
+            raise SpaceError(f"wanted a number above 0, got {brief(value)}")
+        return position(number, float(self.low), float(self.low + self._last * self._step), self.log)
 
     def marks(self) -> list[int]:
         inner = dict.fromkeys(map(round, round_numbers(float(self.low), float(self.high), self.log)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -14,17 +15,22 @@ from bopp import log
 from bopp.adoption import adopted
 from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
 from bopp.errors import TellError
+from bopp.fidelity import LEAST, suggest_within
 from bopp.guard import Guard
+from bopp.informed import informed
 from bopp.problem import Constraint, Declaration, Direction, Problem
+from bopp.pseudo import Policy, Source, Sum, sources
 from bopp.result import Result
-from bopp.run.failures import Policy
+from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.objective import Function, called
 from bopp.run.place import evaluator
 from bopp.run.progress import meter, spent
 from bopp.space import Params, Space
-from bopp.suggest import Recipe, suggest
+from bopp.suggest import Recipe
 from bopp.trial import Answer, Origin, Trial
+
+Knowledge = Source | Sum | Iterable[Policy]
 
 
 class Optimizer:
@@ -39,6 +45,7 @@ class Optimizer:
         seed: the same seed and the same values give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
         trials: those of an earlier optimizer, to continue just as it would have.
+        knowledge: what you know but did not measure, such as [pseudo.Images(exchange=("a", "b"))].
     """
 
     def __init__(
@@ -48,10 +55,11 @@ class Optimizer:
         seed: int = 0,
         recipe: Recipe | None = None,
         trials: Iterable[Trial] = (),
+        knowledge: Knowledge = (),
     ):
         self.problem = Problem.of(space, direction)
         self.seed = checked_seed(seed)
-        self.recipe = checked_recipe(recipe)
+        self.recipe = informed(checked_recipe(recipe), knowledge, self.problem)
         self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
         self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()
@@ -75,7 +83,7 @@ class Optimizer:
     @property
     def result(self) -> Result:
         """What is known so far."""
-        return Result(self.problem, self.trials)
+        return Result(self.problem, self.trials, sources(self.recipe.pseudo))
 
     @property
     def best(self) -> Trial:
@@ -137,27 +145,29 @@ class Optimizer:
         """Have `ask` hand out these params before any suggestion of its own; those left out are suggested."""
         self._queue.append(self.space.check_part(params))
 
-    def _ask(self) -> Trial:
+    def _ask(self, left: float = math.inf) -> Trial:
+        """The next trial, where `left` of the budget is left."""
         with self._guard:
             while self._released:
                 trial = self._trials[self._released.popleft()]
                 if trial.state == "asked":
                     return trial
             part = self._queue[0] if self._queue else {}
-            params = part if self.space.is_whole(part) else self._suggested(part)
+            params = part if self.space.is_whole(part) else self._suggested(part, left)
             if part:
                 self._queue.popleft()
             trial = self._add(params, "queued" if part else "suggested")
         log.asked(trial)
         return trial
 
-    def _suggested(self, part: Params) -> Params:
+    def _suggested(self, part: Params, left: float) -> Params:
         """Params that have these already."""
         self.problem.check_searchable()
         X = np.array(self._rows[: len(self._trials)]).reshape(-1, self.space.dimension)
         history = self.problem.history(self._trials, X)
         space = self.space.holding(part) if part else self.space
-        return space.decode(suggest(space, self.recipe, history, (self.seed, len(self._trials))))
+        key = (self.seed, len(self._trials))
+        return space.decode(suggest_within(left, self.problem.fidelity, space, self.recipe, history, key))
 
     def _add(self, params: Params, origin: Origin) -> Trial:
         trial = Trial(len(self._trials), params, origin=origin, asked_at=datetime.now(UTC))
@@ -195,14 +205,16 @@ def optimize(
     seed: int = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
+    knowledge: Knowledge = (),
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
     trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
-    failures: Policy = "stop",
+    failures: Failures = "stop",
     callback: Callback | None = None,
+    fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
     """Solve a problem in `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
 
@@ -210,10 +222,13 @@ def optimize(
         objective: takes the params by keyword or as a dict, and returns a number, or a dict with every name
             that the problem declares; an exception or NaN is a failed trial. It may be async.
         problem: the space, the named objective with its direction, and the constraints.
-        budget: how many evaluations, failed ones included; those of `trials` do not count.
+        budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
+            it counts real ones, a cheap one by its share of the cost, and the last one is real.
         seed: with one worker, the same seed gives the same run.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
+        knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
+            `pseudo.Cheap`, `pseudo.Earlier` and `pseudo.Limits`; docs/knowledge.md says which to use when.
         progress: show a progress bar with the best value.
         start: params to evaluate first.
         trials: what is known from an earlier run, such as `result.trials`; trials that do not fit the space
@@ -223,20 +238,28 @@ def optimize(
         trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
         failures: "stop" ends a run in which the first three evaluations fail alike; "continue" does not.
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
+        fidelities: how thorough an evaluation may be, as in {"epochs": [1, 9, 81]}; see `Problem`.
     """
+    if fidelities is not None:
+        problem = Problem(problem.space, problem.objectives, problem.constraints, fidelities)
     budget = checked_count("budget", budget)
     limits = Limits.from_now(target, time_limit, callback, failures)
     earlier = adopted(problem, trials, datetime.now(UTC))
-    optimizer = Optimizer(problem, seed=seed, recipe=recipe, trials=earlier)
+    optimizer = Optimizer(problem, seed=seed, recipe=recipe, trials=earlier, knowledge=knowledge)
     for params in start:
         optimizer.enqueue(params)
     for trial in earlier:
         if trial.state == "asked":  # when an earlier run ended
             optimizer.release(trial)
-    turns = iter(range(budget))
+    left: float = budget
 
     def ask() -> Trial | None:
-        return None if next(turns, None) is None else optimizer.ask()
+        nonlocal left
+        if left < LEAST:
+            return None
+        trial = optimizer._ask(left)
+        left -= problem.cost(trial)
+        return trial
 
     function, total = called(objective, optimizer.space), spent(optimizer.result) + budget
     with suppress(KeyboardInterrupt), meter(total, progress) as show:
@@ -257,14 +280,16 @@ def minimize(
     seed: int = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
+    knowledge: Knowledge = (),
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
     trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
-    failures: Policy = "stop",
+    failures: Failures = "stop",
     callback: Callback | None = None,
+    fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
     """Find the params with the lowest value in `budget` evaluations; Ctrl-C returns what was found so far.
 
@@ -273,11 +298,14 @@ def minimize(
             exception or NaN is a failed trial. It may return a dict with the number under "value"; anything
             else in it is kept with the trial. It may be async.
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
-        budget: how many evaluations, failed ones included; those of `trials` do not count.
+        budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
+            it counts real ones, a cheap one by its share of the cost, and the last one is real.
         constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
         seed: with one worker, the same seed gives the same run.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
+        knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
+            `pseudo.Cheap`, `pseudo.Earlier` and `pseudo.Limits`; docs/knowledge.md says which to use when.
         progress: show a progress bar with the best value.
         start: params to evaluate first.
         trials: what is known from an earlier run, such as `result.trials`; trials that do not fit the space
@@ -287,14 +315,16 @@ def minimize(
         trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
         failures: "stop" ends a run in which the first three evaluations fail alike; "continue" does not.
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
+        fidelities: how thorough an evaluation may be, as in {"epochs": [1, 9, 81]}; see `Problem`.
     """
     return optimize(
         objective,
-        Problem(space, {"value": "minimize"}, constraints),
+        Problem(space, {"value": "minimize"}, constraints, fidelities),
         budget,
         seed=seed,
         workers=workers,
         recipe=recipe,
+        knowledge=knowledge,
         progress=progress,
         start=start,
         trials=trials,
@@ -315,23 +345,26 @@ def maximize(
     seed: int = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
+    knowledge: Knowledge = (),
     progress: bool = True,
     start: Iterable[Mapping[str, Any]] = (),
     trials: Iterable[Trial] = (),
     target: float | None = None,
     time_limit: float | None = None,
     trial_timeout: float | None = None,
-    failures: Policy = "stop",
+    failures: Failures = "stop",
     callback: Callback | None = None,
+    fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
     """Find the params with the highest value in `budget` evaluations; arguments are as for `minimize`."""
     return optimize(
         objective,
-        Problem(space, {"value": "maximize"}, constraints),
+        Problem(space, {"value": "maximize"}, constraints, fidelities),
         budget,
         seed=seed,
         workers=workers,
         recipe=recipe,
+        knowledge=knowledge,
         progress=progress,
         start=start,
         trials=trials,

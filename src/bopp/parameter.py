@@ -138,6 +138,10 @@ class Parameter:
         """The position of a value on an axis from 0 to 1."""
         return self.encode(value)[0]
 
+    def position(self, value: Any) -> float:
+        """Where a number lies on that axis; it may lie beyond the ends."""
+        raise SpaceError(f"wanted a parameter that is a number, got one of {type(self).__name__}")
+
     def marks(self) -> list[Any]:
         """Values to label along an axis: both ends, and round numbers between them."""
         raise NotImplementedError

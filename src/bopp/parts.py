@@ -87,7 +87,7 @@ def _name(thing: Any) -> str | None:
     function = any(thing is one for one in FUNCTIONS)  # not `in`: == with an array has no single truth value
     if not function and not (inspect.isclass(thing) and is_dataclass(thing)):
         return None
-    room, word = thing.__module__.rpartition(".")[2], thing.__name__
+    room, word = thing.__module__.partition(".")[2].partition(".")[0], thing.__name__
     return f"{room}.{word}" if getattr(ROOMS.get(room), word, None) is thing else None
 
 

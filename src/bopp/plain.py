@@ -42,16 +42,21 @@ def read_space(rows: Mapping[str, Any]) -> Space:
 
 
 def write_problem(problem: Problem) -> dict[str, Any]:
-    """The objectives and the constraints of a problem; its space is written separately."""
+    """The objectives, constraints and fidelities of a problem; its space is written separately."""
     constraints = [_write_constraint(constraint) for constraint in problem.constraints]
-    return {"objectives": dict(problem.objectives), "constraints": constraints}
+    written = {"objectives": dict(problem.objectives), "constraints": constraints}
+    if (fidelity := problem.fidelity) is None:
+        return written  # as earlier versions wrote it
+    levels = [_write_option(fidelity.name, level) for level in fidelity.levels]
+    return {**written, "fidelities": {fidelity.name: [levels, list(fidelity.costs)]}}
 
 
 def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
     """The problem that `write_problem` wrote; the predicate of a `Holds` has to be passed in again."""
     if not isinstance(row["objectives"], dict):
         raise BoppError(f"wanted objectives by name, got {row['objectives']!r}")
-    return Problem(space, row["objectives"], [_read_constraint(one) for one in row["constraints"]])
+    constraints = [_read_constraint(one) for one in row["constraints"]]
+    return Problem(space, row["objectives"], constraints, _read_fidelities(row.get("fidelities")))
 
 
 def read_direction(space: Space, direction: Any) -> Problem:
@@ -242,6 +247,15 @@ def _write_option(name: str, option: Any) -> Any:
 
 def _read_option(option: Any) -> Any:
     return tuple(map(_read_option, option["tuple"])) if isinstance(option, dict) else option
+
+
+def _read_fidelities(row: Any) -> Any:
+    if row is None:
+        return None
+    return {
+        name: dict(zip(map(_read_option, levels), costs, strict=True))
+        for name, (levels, costs) in row.items()
+    }
 
 
 def _ordered(problem: Problem, values: dict[str, Any]) -> dict[str, Any]:

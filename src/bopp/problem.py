@@ -16,6 +16,7 @@ import numpy as np
 
 from bopp.data import Array, History
 from bopp.errors import NoResultError, RecipeError, TellError
+from bopp.fidelity import Fidelity
 from bopp.legible import brief
 from bopp.space import Params, Space
 from bopp.trial import Answer, State, Trial, measurement, number_of
@@ -82,17 +83,22 @@ class Problem:
             these names, or just a number if there is only one.
         constraints: `AtMost` and `AtLeast` for values that the objective function returns as well, `Holds`
             for conditions on params. `best` is the best trial that meets them all.
+        fidelities: how thorough an evaluation may be, cheapest first: {"epochs": [1, 9, 81]} costs in
+            proportion, {"epochs": {1: 0.05, 9: 0.2, 81: 1.0}} as given, in any unit. The objective function
+            gets the level by this name too. The last one is the real one, of which `best` is chosen.
     """
 
     space: Space
     objectives: Mapping[str, Direction]
     constraints: tuple[AtMost | AtLeast | Holds, ...]
+    fidelity: Fidelity | None
 
     def __init__(
         self,
         space: Declaration,
         objectives: Mapping[str, Direction] | None = None,
         constraints: Iterable[Constraint] = (),
+        fidelities: Mapping[str, Any] | Fidelity | None = None,
     ):
         objectives = {"value": "minimize"} if objectives is None else objectives
         if not isinstance(objectives, Mapping) or not objectives:
@@ -102,7 +108,9 @@ class Problem:
         for name, direction in objectives.items():
             _check_name("an objective", name)
             checked_direction(direction)
-        object.__setattr__(self, "space", Space(space))
+        fidelity = None if fidelities is None else Fidelity.of(fidelities)
+        object.__setattr__(self, "fidelity", fidelity)
+        object.__setattr__(self, "space", Space(space) if fidelity is None else fidelity.within(Space(space)))
         object.__setattr__(self, "objectives", dict(objectives))
         object.__setattr__(self, "constraints", tuple(map(_checked_constraint, constraints)))
         conditions = [constraint.name for constraint in self.constraints if isinstance(constraint, Holds)]
@@ -112,7 +120,8 @@ class Problem:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem) or list(self.objectives.items()) != list(other.objectives.items()):
             return False  # order matters: the first objective is a trial's `value`
-        return (self.space, self.constraints) == (other.space, other.constraints)
+        mine, theirs = ((one.space, one.constraints, one.fidelity) for one in (self, other))
+        return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -129,7 +138,7 @@ class Problem:
 
     def in_space(self, space: Declaration) -> Problem:
         """The same problem in another space."""
-        return Problem(space, self.objectives, self.constraints)
+        return Problem(space, self.objectives, self.constraints, self.fidelity)
 
     @property
     def objective(self) -> str:
@@ -218,23 +227,35 @@ class Problem:
         """Whether params meet the conditions that can be checked without an evaluation."""
         return all(condition(params) for condition in self.constraints if isinstance(condition, Holds))
 
+    def real(self, trial: Trial) -> bool:
+        """Whether a trial is of the real fidelity, not of a cheaper one."""
+        return self.fidelity is None or self.fidelity.is_real(trial.params)
+
+    def cost(self, trial: Trial) -> float:
+        """What a trial that counts costs, in real evaluations."""
+        return 1 if self.fidelity is None else self.fidelity.cost(trial.params)
+
     def best(self, trials: Sequence[Trial]) -> Trial:
         """The best finished trial that meets the constraints; the first one if several are equally good."""
         if len(self.objectives) > 1:
             raise NoResultError(f"several objectives have no single best trial: {list(self.objectives)}")
-        finished = [trial for trial in trials if trial.state == "done"]
+        done = [trial for trial in trials if trial.state == "done"]
+        finished = [trial for trial in done if self.real(trial)]
         feasible = [trial for trial in finished if self.feasible(trial)] if self.constraints else finished
         if feasible:
             return max(feasible, key=lambda trial: self.gain(trial.values[self.objective]))
         if finished:
             raise NoResultError(f"none of {len(finished)} finished trials meets the constraints")
+        if done and self.fidelity is not None:
+            wanted = f"{self.fidelity.name}={self.fidelity.real!r}"
+            raise NoResultError(f"none of {len(done)} finished trials is a real one, with {wanted}")
         errors = [trial.error for trial in trials if trial.error]
         reason = f"; the first failed with: {errors[0]}" if errors else ""
         raise NoResultError(f"none of {len(trials)} trials has a value{reason}")
 
     def reaches(self, trial: Trial, target: float | None) -> bool:
         """Whether a trial is feasible and at least as good as the target."""
-        if target is None or trial.state != "done":
+        if target is None or trial.state != "done" or not self.real(trial):
             return False
         try:
             return bool(self.gain(trial.values[self.objective]) >= self.gain(target)) and self.feasible(trial)
@@ -264,7 +285,8 @@ class Problem:
             with np.errstate(over="ignore"):  # a margin may be larger than any float
                 values[state == "done", column] = np.clip(larger_is_better(told), -LARGEST, LARGEST)
             noise[state == "done", column] = np.minimum(sds, LARGEST_NOISE) ** 2
-        return History(X, state, values, noise)
+        sign = float(self.gain(1.0, next(iter(self.objectives))))
+        return History(X, state, values, noise, sign)
 
     def _named(self, returned: Any) -> dict[str, Any]:
         if isinstance(returned, Mapping):

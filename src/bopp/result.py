@@ -12,6 +12,8 @@ import numpy as np
 
 from bopp.data import History
 from bopp.errors import BoppError, reading
+from bopp.knowledge import Account
+from bopp.parts import has_parts_of_yours, read_part, write_part
 from bopp.plain import (
     read_direction,
     read_problem,
@@ -22,6 +24,7 @@ from bopp.plain import (
     write_trial,
 )
 from bopp.problem import Declaration, Direction, Problem
+from bopp.pseudo import Source
 from bopp.space import Space
 from bopp.suggest import Recipe
 from bopp.trial import Trial
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from bopp.view.explanation import Explanation
     from bopp.view.importance import Share
     from bopp.view.prediction import Prediction
 
@@ -41,10 +45,11 @@ FORMAT = 3
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: `best`, and every trial in order."""
+    """What a run found: `best`, and every trial in order; and the sources of knowledge that it had."""
 
     problem: Problem
     trials: tuple[Trial, ...]
+    sources: tuple[Source, ...] = ()
 
     @property
     def space(self) -> Space:
@@ -59,6 +64,16 @@ class Result:
     def best(self) -> Trial:
         """The best finished trial that meets the constraints; the first one if several are equally good."""
         return self.problem.best(self.trials)
+
+    @property
+    def knowledge(self) -> tuple[Account, ...]:
+        """What became of each source of knowledge: how far it is trusted now, and what it is worth.
+
+        The model is that of the default recipe. Before any trial has finished, the trust is your own.
+        """
+        from bopp.view.prediction import accounts_of
+
+        return accounts_of(self)
 
     def history(self) -> History:
         """The trials as the engine sees them: points of the cube, larger is better."""
@@ -86,11 +101,16 @@ class Result:
             **write_problem(self.problem),
             "trials": [write_trial(self.space, trial) for trial in self.trials],
         }
+        if self.sources:
+            document["sources"] = [write_part(source) for source in self.sources]
         return json.dumps(document, indent=1, allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> Result:
-        """The result that `to_json` wrote, in this version or an earlier one."""
+        """The result that `to_json` wrote, in this version or an earlier one.
+
+        Sources with functions of your own, which JSON cannot hold, are left out.
+        """
         with reading(f"wanted the JSON text of a result, got {text[:60]!r}"):
             document = json.loads(text)
             version = document["format"]
@@ -102,7 +122,8 @@ class Result:
             else:
                 problem = read_problem(space, document)
             rows = enumerate(document["trials"])
-            return Result(problem, tuple(read_trial(problem, row, number) for number, row in rows))
+            trials = tuple(read_trial(problem, row, number) for number, row in rows)
+            return Result(problem, trials, tuple(map(_read_source, _written_sources(document))))
 
     @overload
     def predict(self, params: Mapping[str, Any], recipe: Recipe | None = None) -> Prediction: ...
@@ -117,13 +138,25 @@ class Result:
 
         A dict of params gives a pair of floats, a list of dicts a list of pairs. The standard deviation is
         that of the objective itself, without the noise of a measurement. The model is that of the default
-        recipe, or of the one given.
+        recipe with the sources of knowledge of the run, or that of the recipe given.
         """
         from bopp.view.prediction import predictions
 
         if isinstance(params, Mapping):
             return predictions(self, [params], recipe)[0]
         return predictions(self, params, recipe)
+
+    def explain(self, trial: Trial | int, recipe: Recipe | None = None, *, seed: int = 0) -> Explanation:
+        """What the model believed of a trial when it was suggested, and what drew it there.
+
+        Args:
+            trial: the trial, or its number.
+            recipe: how the run suggested, if other than by default; it has its own sources of knowledge.
+            seed: that of the run, which matters only to a recipe that draws its pseudo-points.
+        """
+        from bopp.view.explanation import explanation
+
+        return explanation(self, trial, recipe, seed)
 
     def importance(self) -> dict[str, Share]:
         """The share of each parameter in the variation of the values, with an interval of 90 %.
@@ -192,7 +225,8 @@ class Result:
     ) -> Figure:
         """Plot what the model believes along each parameter, with the others as in the best trial.
 
-        The model is that of the default recipe, or of the one given.
+        The model is that of the default recipe with the sources of knowledge of the run, or that of the
+        recipe given. What a source says is marked: its points near the slice, or the trend that it gives.
         """
         from bopp.view import canvas, drawing
 
@@ -209,7 +243,8 @@ class Result:
     ) -> Figure:
         """Plot what the model believes over two parameters, by default the two most important ones.
 
-        The others are as in the best trial. The model is that of the default recipe, or of the one given.
+        The others are as in the best trial. The model is that of the default recipe with the sources of
+        knowledge of the run, or that of the recipe given.
         """
         from bopp.view import canvas, drawing
 
@@ -234,7 +269,7 @@ class Result:
         """Plot each value beside what the model predicts for it from all others.
 
         If the model can be trusted, about 95 % of the values lie in their intervals. The model is that of the
-        default recipe, or of the one given.
+        default recipe, or of the one given, without sources of knowledge: it is what they are judged by.
         """
         from bopp.view import canvas, drawing
 
@@ -257,6 +292,17 @@ class Result:
         from bopp.view import canvas, drawing
 
         return canvas.drawn(path, lambda: drawing.edf(self, others, title))
+
+
+def _written_sources(document: Mapping[str, Any]) -> list[Any]:
+    """The sources in a document that can be read."""
+    return [part for part in document.get("sources", []) if not has_parts_of_yours(part)]
+
+
+def _read_source(part: Any) -> Source:
+    if not isinstance(source := read_part(part), Source):
+        raise BoppError(f"wanted a source of knowledge, got {part!r}")
+    return source
 
 
 def _path_first(path: Any, names: Any) -> tuple[Any, Any]:

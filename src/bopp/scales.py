@@ -85,13 +85,16 @@ def log_ratio(value: float, low: float) -> float:
 
 
 def to_unit(value: float, low: float, high: float, log: bool) -> float:
+    return min(max(position(value, low, high, log), 0.0), 1.0)
+
+
+def position(value: float, low: float, high: float, log: bool) -> float:
+    """Where a number lies on the axis from low to high, which are at 0 and 1; it may lie beyond them."""
     if log:
-        u = log_ratio(value, low) / log_ratio(high, low)
-    elif isinstance(value, int) or high - low < math.inf:
-        u = (value - low) / (high - low)  # ints of any size are rounded only once
-    else:
-        u = (value / 2 - low / 2) / (high / 2 - low / 2)
-    return min(max(u, 0.0), 1.0)
+        return log_ratio(value, low) / log_ratio(high, low)
+    if isinstance(value, int) or high - low < math.inf:
+        return (value - low) / (high - low)  # ints of any size are rounded only once
+    return (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def from_unit(u: float, low: float, high: float, log: bool) -> float:

@@ -69,7 +69,7 @@ class Gradients:
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
             U = space.grid
-            return best_fresh(U[ranked(score.values(U))], space, history.X, rng)
+            return best_fresh(U[ranked(score.values(U))], space, history.taken, rng)
         mixed = bool(space.discrete.any())
         count = 2 * self.candidates if mixed else self.candidates
         U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
@@ -82,7 +82,7 @@ class Gradients:
         if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
         order = ranked(np.concatenate([top_values, values]))
-        return best_fresh(np.vstack([tops, U])[order], space, history.X, rng)
+        return best_fresh(np.vstack([tops, U])[order], space, history.taken, rng)
 
     def _near(self, history: History, rng: np.random.Generator) -> Array:
         """Points around the best observed ones, at distances of every scale, since narrow peaks are there."""
@@ -115,7 +115,7 @@ class Direct:
         most = self.evaluations  # iterations too: each evaluates at least once, and SciPy allocates for all
         scipy.optimize.direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
         order = np.argsort([-value for value in values], kind="stable")  # to the last bit, as inside DIRECT
-        return best_fresh(np.array(tried)[order], space, history.X, rng)
+        return best_fresh(np.array(tried)[order], space, history.taken, rng)
 
 
 def ascend(

@@ -188,6 +188,15 @@ class Space:
         held = {name: Held.of(self.parameters[name], values) for name, values in allowed.items()}
         return Space({name: held.get(name, parameter) for name, parameter in self.parameters.items()})
 
+    @cached_property
+    def whole(self) -> Space:
+        """The space in which nothing is settled."""
+        if not any(isinstance(one, Held) for one in self.parameters.values()):
+            return self
+        return Space(
+            {name: one.parameter if isinstance(one, Held) else one for name, one in self.parameters.items()}
+        )
+
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The row of the cube (d,) for `params`."""
         return self._row(self.check(params))

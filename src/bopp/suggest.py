@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
 
 from bopp import acquisition as acquisitions
+from bopp import knowledge
 from bopp import outcome as outcomes
 from bopp import pseudo as policies
-from bopp.acquisition import Acquisition, differentiated
+from bopp.acquisition import Acquisition
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.fit import LENGTHSCALES, MAP, Fit, MaximumLikelihood
+from bopp.gp import Posterior
 from bopp.initial import Initial, Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
+from bopp.memory import Memory
 from bopp.outcome import Outcome, Scale
-from bopp.pseudo import Policy
-from bopp.search import Direct, Gradients, Search, best_fresh
+from bopp.pseudo import Policy, Source
+from bopp.score import AverageScore
+from bopp.search import SAME, Direct, Gradients, Search, best_fresh
 from bopp.space import Space
 from bopp.threads import one_thread
+from bopp.trend import Resemblance
 
 REMEMBERED = 4  # how many of the latest models to keep
+MOST_RELATIVES = 8  # the same for sources of functions that resemble the objective
+MOST_RESEMBLING = 240  # values of such a function that are looked at
+FAVOUR = 10.0  # evaluations after which a word on where the best is has faded to an ordinary density
+STARTS = 3  # points to begin with, at most
 LARGE = 1000  # a model of more points than this takes so much memory that it is kept alone
 
 
@@ -94,30 +104,97 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
 
     Pure: the same arguments give the same point. `key` is (seed of the study, number of the trial).
     """
-    search_rng = np.random.default_rng([*key, 2])
     if len(history) < recipe.initial.size or len(history.data) == 0:
-        first = space.snap(recipe.initial(space.dimension, *key)[None, :])
-        return best_fresh(first, space, history.X, search_rng)
+        return designed(space, recipe, history, key)
 
-    t = max(1, len(history) + 1 - int(recipe.initial.size))
-    model = believe(history.data, recipe)  # line 7: the model of the real data
-    knowns = []
+    score = scored(space, recipe, history, key)
+    history = avoiding_images(history, space, score.trusted)
+    return recipe.search(score, space, history, _for_search(key))  # line 5: argmax; pseudo-points stop here
+
+
+def scored(
+    space: Space, recipe: Recipe, history: History, key: tuple[int, int], best: float | None = None
+) -> AverageScore:
+    """The acquisition after these trials; `best` is the value to improve on, if it is not the best of all."""
+    model = learn(space, history, recipe)  # line 7: the model of the real data, and of what is known besides
+    knowns = tuple(known for known, _ in shown(model, space, recipe, history, key, best))
+    power = FAVOUR / len(history)
+    return AverageScore(recipe.acquisition, knowns, model.beliefs.weights, model.accounts, power)
+
+
+def shown(
+    model: Model,
+    space: Space,
+    recipe: Recipe,
+    history: History,
+    key: tuple[int, int],
+    best: float | None = None,
+) -> Iterator[tuple[Known, Data]]:
+    """What there is to know with each belief of the model, once it was shown pseudo-points, and these."""
+    trusted = knowledge.trusted(model.accounts)
+    pending, failed = (
+        np.vstack([X, knowledge.twins_of(trusted, space.whole, X)]) for X in (history.pending, history.failed)
+    )
     for belief in model.beliefs:
-        pending, failed = history.pending, history.failed
-        known = Known(space, model.scale, model.data, belief, pending, failed, t, (*key, 1))
-        pseudo = policies.generate(recipe.pseudo, known)  # line 3: generate pseudo-points
-        knowns.append(replace(known, posterior=belief.condition(pseudo)))  # line 4: re-compute
-    score = AverageScore(recipe.acquisition, tuple(knowns), model.beliefs.weights)
-    return recipe.search(score, space, history, search_rng)  # line 5: argmax; pseudo-points stop here
+        known = Known(
+            space,
+            model.scale,
+            model.data,
+            belief,
+            pending,
+            failed,
+            t=max(1, len(history) + 1 - int(min(recipe.initial.size, len(history)))),
+            key=(*key, 1),
+            sign=history.sign,
+            incumbent=None if best is None else float(model.scale(np.array([best]))[0]),
+            ceiling=model.ceiling,
+        )
+        pseudo = policies.generate(policies.without_sources(recipe.pseudo), known)  # line 3: pseudo-points
+        yield replace(known, posterior=belief.condition(pseudo)), pseudo  # line 4: re-compute
+
+
+def avoiding_images(history: History, space: Space, sources: tuple[Source, ...]) -> History:
+    """The history, with the images of its points among those that are not to be suggested."""
+    return replace(history, twins=knowledge.twins_of(sources, space.whole, history.X)) if sources else history
+
+
+def designed(space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
+    """The next point of the initial design, in which points that a source says to begin with come first."""
+    sources = policies.sources(recipe.pseudo)
+    history = avoiding_images(history, space, sources)
+    point = _first(space, recipe, sources, history, key)
+    return best_fresh(space.snap(point[None, :]), space, history.taken, _for_search(key))
+
+
+def _for_search(key: tuple[int, int]) -> np.random.Generator:
+    return np.random.default_rng([*key, 2])
+
+
+def _first(
+    space: Space, recipe: Recipe, sources: tuple[Source, ...], history: History, key: tuple[int, int]
+) -> Array:
+    design = recipe.initial(space.dimension, *key)
+    starts = [start for source in sources for start in source.starts(space, history.sign)]
+    for start in starts[:STARTS]:
+        said = ~np.isnan(start)
+        point = space.snap(np.where(said, start, design)[None, :])[0]
+        if said.any() and not np.isclose(history.taken[:, said], point[said], atol=SAME).all(axis=1).any():
+            return np.asarray(point)
+    return design
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is believed from real data and nothing else, in the unit of `scale`."""
+    """What is believed from real data, in the unit of `scale`, and from sources of knowledge, if any.
+
+    No value can be above `ceiling`.
+    """
 
     scale: Scale
     data: Data
     beliefs: Beliefs
+    accounts: tuple[knowledge.Account, ...] = ()
+    ceiling: float = math.inf
 
 
 @one_thread()
@@ -126,68 +203,85 @@ def believe(data: Data, recipe: Recipe) -> Model:
 
     It is remembered, so that a batch, a second worker or a plot of the same data does not fit it again.
     """
-    global _remembered
-    parts = (recipe.outcome, recipe.kernel, recipe.fit)
-    content = (data.X.shape, data.X.tobytes(), data.y.tobytes(), data.noise.tobytes())
-    for known_parts, known_content, model in _remembered:
-        if known_content == content and _same(known_parts, parts):
-            return model
+    return _models(_fitting(recipe), _content(data), lambda: _believed(data, recipe), len(data) > LARGE)
+
+
+@one_thread()
+def learn(space: Space, history: History, recipe: Recipe) -> Model:
+    """The model of the real data and of what the sources in the recipe say; remembered as in `believe`.
+
+    Sources speak of all trials, so they are asked about the whole space even if some params are settled.
+    """
+    plain, sources, space = believe(history.data, recipe), policies.sources(recipe.pseudo), space.whole
+    if not sources:
+        return plain
+
+    def fit(data: Data) -> Beliefs:
+        return recipe.fit(data, recipe.kernel, np.random.default_rng(len(data)))
+
+    def resembling(source: Source) -> tuple[Resemblance, ...]:
+        if type(source).relatives is Source.relatives:
+            return ()
+        parts = (*_fitting(recipe), source, space)
+        return _relatives(parts, history.sign, lambda: _resembling(source, space, recipe, history.sign))
+
+    def learned() -> Model:
+        nowhere = history.X[:0]
+        known = Known(
+            space,
+            plain.scale,
+            plain.data,
+            plain.beliefs.beliefs[0],
+            nowhere,
+            nowhere,
+            1,
+            (len(plain.data),),
+            history.sign,
+        )
+        lesson = knowledge.taught(sources, known, plain.beliefs, fit, resembling)
+        return replace(plain, beliefs=lesson.beliefs, accounts=lesson.accounts, ceiling=lesson.ceiling)
+
+    parts = (*_fitting(recipe), sources, space, history.sign)
+    return _models(parts, _content(history.data), learned, len(history.data) > LARGE)
+
+
+def _believed(data: Data, recipe: Recipe) -> Model:
     scale = recipe.outcome(data.y)
     real = Data(data.X, scale(data.y), scale.noise(data.y, data.noise))
     beliefs = recipe.fit(real, recipe.kernel, np.random.default_rng(len(data)))
     if not isinstance(beliefs, Beliefs):
         raise RecipeError(f"{recipe.fit!r} must return Beliefs, got {beliefs!r}")
-    model = Model(scale, real, beliefs)
-    others = _remembered[: REMEMBERED - 1] if len(data) <= LARGE else ()
-    _remembered = ((parts, content, model), *others)
-    return model
+    return Model(scale, real, beliefs)
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether parts are equal; parts that cannot be compared, such as those that hold arrays, are not."""
-    try:
-        return bool(one == other)
-    except Exception:
-        return False
+def _resembling(source: Source, space: Space, recipe: Recipe, sign: float) -> tuple[Resemblance, ...]:
+    """What is believed of the functions of a source that resemble the objective."""
+    found = []
+    for relative in source.relatives(space):
+        data = Data(relative.X, (sign if relative.sign is None else relative.sign) * relative.y)
+        belief = _believed(_some(data), recipe).beliefs.beliefs[0]
+        if isinstance(belief, Posterior):
+            found.append(Resemblance(belief, relative.columns))
+    return tuple(found)
 
 
-_remembered: tuple[tuple[object, object, Model], ...] = ()  # never mutated: safe for threads and forks
+def _some(data: Data) -> Data:
+    """Of very many data, the best quarter of those that are looked at, and others from end to end."""
+    if len(data) <= MOST_RESEMBLING:
+        return data
+    order = np.argsort(-data.y, kind="stable")
+    best, others = np.split(order, [MOST_RESEMBLING // 4])
+    spaced = np.linspace(0, len(others) - 1, MOST_RESEMBLING - len(best)).astype(np.intp)
+    return data[np.sort(np.append(best, others[spaced]))]
 
 
-@dataclass(frozen=True, eq=False)
-class AverageScore:
-    """The acquisition as a score over the cube, averaged over the beliefs by their weights."""
+def _fitting(recipe: Recipe) -> tuple[object, ...]:
+    return recipe.outcome, recipe.kernel, recipe.fit
 
-    acquisition: Acquisition
-    knowns: tuple[Known, ...]
-    weights: tuple[float, ...]
 
-    def values(self, U: Array) -> Array:
-        """The score (m,) at the rows of U."""
-        rows = []
-        for known in self.knowns:
-            score = self.acquisition(*known.posterior(U), known)
-            rows.append(np.asarray(score[0] if isinstance(score, tuple) else score, dtype=np.float64))
-            if rows[-1].shape != U.shape[:1] or np.isnan(rows[-1]).all():
-                raise RecipeError(f"the acquisition must return {len(U)} scores, got {score!r}")
-        return self._average(rows)[0]
+def _content(data: Data) -> tuple[object, ...]:
+    return data.X.shape, data.X.tobytes(), data.y.tobytes(), data.noise.tobytes()
 
-    def gradient(self, U: Array) -> tuple[Array, Array]:
-        """The score (m,) and its gradient (m, d) at the rows of U."""
-        rows, slopes = [], []
-        for known in self.knowns:
-            mean, sd, mean_slope, sd_slope = known.posterior.gradient(U)
-            score, by_mean, by_sd = differentiated(self.acquisition, mean, sd, known)
-            rows.append(score)
-            slopes.append(by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope)
-        score, shares = self._average(rows)
-        return score, sum(share[:, None] * slope for share, slope in zip(shares, slopes, strict=True))
 
-    def _average(self, rows: list[Array]) -> tuple[Array, Array]:
-        """The average (m,) of the scores, and the share (s, m) of each in its gradient."""
-        scores, weights = np.array(rows), np.array(self.weights)[:, None]
-        if not acquisitions.is_logarithmic(self.acquisition):
-            return (weights * scores).sum(axis=0), np.broadcast_to(weights, scores.shape)
-        weighted = scores + np.log(weights)  # the logarithm of the average of exp(score)
-        average = np.logaddexp.reduce(weighted, axis=0)
-        return average, np.exp(weighted - average)
+_models: Memory[Model] = Memory(REMEMBERED)
+_relatives: Memory[tuple[Resemblance, ...]] = Memory(MOST_RELATIVES)

@@ -24,12 +24,12 @@ import documents
 from bopp import Belief, Data
 from bopp.acquisition import log_ei, maximum
 from bopp.data import Array
-from bopp.errors import RecipeError
+from bopp.errors import BoppError, RecipeError
 from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
-from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
-from bopp.suggest import AverageScore
+from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Neighbours, Pending, Policy, none
+from bopp.score import AverageScore
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)
@@ -1365,6 +1365,87 @@ def test_sampled_paths_have_the_posterior_of_the_model(policy: str) -> None:
 
 
 # entropy search and FITBO, in examples/entropy_search.py
+
+
+def test_images_are_points_with_the_values_of_those_observed() -> None:
+    model = model_of("normalised")
+
+    def mirrored(known: Known) -> Data:
+        X = known.data.X.copy()
+        X[:, 0] = 1.0 - X[:, 0]
+        return Data(X, known.data.y, known.data.noise)
+
+    found, expected = (
+        condition_on_pseudo_points(model, policy, BOUNDS) for policy in (Images(mirror={"x0": 1.0}), mirrored)
+    )
+    assert_same_posterior(found, expected, points(9, seed=3))
+
+
+def test_images_of_images_are_points_too() -> None:
+    model = model_of("normalised")
+    images = Images(mirror={"x0": 1.0}) + Images(mirror={"x1": 2.5})
+    together = Images(mirror={"x0": 1.0, "x1": 2.5})
+    found, expected = (condition_on_pseudo_points(model, policy, BOUNDS) for policy in (images, together))
+    assert len(found.train_targets) == 4 * len(model.train_targets)
+    assert_same_posterior(found, expected, points(9, seed=3))
+
+
+def test_the_images_of_pending_and_failed_points_are_pending_and_failed() -> None:
+    recorded = Recorded(none)
+    images = Images(mirror={"x0": 1.0})
+    condition_on_pseudo_points(
+        model_of("normalised"), images + recorded, BOUNDS, pending=PENDING, failed=FAILED
+    )
+    for seen, at in ((recorded.known.pending, PENDING), (recorded.known.failed, FAILED)):
+        U = numbers((at - BOUNDS[0]) / (BOUNDS[1] - BOUNDS[0]))
+        np.testing.assert_allclose(seen, np.vstack([U, np.column_stack([1.0 - U[:, 0], U[:, 1]])]))
+
+
+def test_guesses_of_values_are_points_in_the_unit_of_the_values() -> None:
+    model = model_of("normalised")
+
+    def expert(known: Known) -> Data:
+        y, off = (
+            known.scale(np.array([2.0])),
+            (known.scale(np.array([2.5])) - known.scale(np.array([1.5]))) / 2,
+        )
+        return Data([known.space.encode({"x0": 0.5, "x1": 1.0})], y, off**2)
+
+    guesses = Guesses(values=[({"x0": 0.5, "x1": 1.0}, 2.0, 0.5)])
+    found, expected = (condition_on_pseudo_points(model, policy, BOUNDS) for policy in (guesses, expert))
+    assert_same_posterior(found, expected, points(9, seed=3))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Limits(at_most=1.0),
+        Cheap(len),
+        Earlier([("minimize", [({"x0": 0.1}, 1.0)] * 3)]),
+        Guesses(near={"x0": 0.5}),
+        Guesses(values=[({"x0": 0.5}, 1.0, 0.1)], good={"x0": (0.0, 1.0)}),
+    ],
+)
+def test_a_source_that_says_more_than_points_is_refused(source: Policy) -> None:
+    wanted = rf"^wanted sources of points alone, got {type(source).__name__}\(.*: values of other"
+    for policy in (source, Pending() + source):
+        with pytest.raises(RecipeError, match=wanted):
+            condition_on_pseudo_points(model_of("normalised"), policy, BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (Images(mirror={"rate": 0.5}), r"wanted names among \['x0', 'x1'\], got 'rate'"),
+        (Images(exchange=("x0", "x1")), "wanted parameters alike to exchange"),
+        (Guesses(values=[({"x0": 9.0}, 1.0, 0.1)]), "'x0': wanted"),
+        (Guesses(near={"rate": 0.5}), r"wanted some of the params \['x0', 'x1'\], got \['rate'\]"),
+        (Guesses(more="x2"), r"wanted names among \['x0', 'x1'\], got 'x2'"),
+    ],
+)
+def test_a_source_that_does_not_fit_the_bounds_is_refused(source: Policy, words: str) -> None:
+    with pytest.raises(BoppError, match=words):
+        condition_on_pseudo_points(model_of("normalised"), source, BOUNDS)
 
 
 @cache

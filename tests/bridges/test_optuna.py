@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -49,12 +50,13 @@ import documents
 from bopp import Choice, Float, Int, Parameter, Recipe
 from bopp import outcome as outcomes
 from bopp.bridges.foreign import Translation
-from bopp.bridges.optuna import BoppSampler
+from bopp.bridges.optuna import BoppSampler, earlier
 from bopp.data import Data, History
-from bopp.errors import RecipeError, SpaceError, StudyError
+from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
 from bopp.initial import Sobol
 from bopp.known import Known
 from bopp.problem import Direction
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.space import Space
 from bopp.suggest import suggest
 from forks import in_child
@@ -1218,6 +1220,206 @@ def test_the_optimum_is_found_sooner_than_at_random() -> None:
 
     for seed in range(3):
         assert best(BoppSampler(seed)) > -0.01 > best(RandomSampler(seed))
+
+
+def small(params: Mapping[str, Any]) -> float:
+    """A stand-in for the loss of the mixed space."""
+    return 3.0 * loss(params) + 1.0
+
+
+KNOWLEDGE: dict[str, tuple[Source, ...]] = {
+    "images": (Images(mirror={"x": 0.3}),),
+    "guesses": (Guesses(near={"rate": 0.01, "batch": 16}, good={"layers": (5, 9), "activation": ["tanh"]}),),
+    "values": (Guesses(values=[({"rate": 0.01, "layers": 7}, 0.2, 0.1)], less="layers"),),
+    "cheap": (Cheap(small, points=24),),
+    "earlier": (Earlier([("minimize", [({"rate": r, "x": r}, r) for r in (0.001, 0.01, 0.1, 1.0)])]),),
+    "limits": (Limits(at_least=0.0),),
+    "several": (Images(mirror={"x": 0.3}), Guesses(near={"width": 100}), Limits(at_least=0.0)),
+}
+
+
+@pytest.mark.parametrize("count", [2, 8])
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_with_knowledge_a_suggestion_is_that_of_an_optimizer_that_knows_the_same(
+    name: str, count: int
+) -> None:
+    knowledge = KNOWLEDGE[name]
+    study = study_of(sampler=BoppSampler(seed=3, knowledge=knowledge))
+    optimizer = bopp.Optimizer(OURS, seed=3, knowledge=knowledge)
+    rng = np.random.default_rng(1)
+    for _ in range(count):
+        params = optimizer.space.decode(rng.random(optimizer.space.dimension))
+        optimizer.observe(params, loss(params))
+        study.add_trial(done(params, loss(params), MIXED))
+
+    assert study.ask(MIXED).params == optimizer.ask().params
+
+
+@pytest.mark.parametrize("name", ["images", "guesses", "cheap", "earlier"])
+def test_knowledge_makes_a_difference(name: str) -> None:
+    trials = grown(MIXED, loss, 8).trials
+    plain, knowing = (
+        study_of(*trials, sampler=BoppSampler(knowledge=knowledge)).ask(MIXED).params
+        for knowledge in ((), KNOWLEDGE[name])
+    )
+    assert plain != knowing
+
+
+def test_a_stand_in_is_called_for_one_suggestion_and_remembered_for_the_others() -> None:
+    seen: list[Mapping[str, Any]] = []
+
+    def stand_in(x: float, y: float) -> float:
+        seen.append({"x": x, "y": y})
+        return bowl(seen[-1])
+
+    studies = [
+        study_of(sampler=BoppSampler(knowledge=Cheap(stand_in, points=6))) for _ in range(bridge.REMEMBERED)
+    ]
+    for _ in range(3):
+        for study in studies:
+            advance(study, SQUARE, bowl, 1)
+    assert len(seen) == 6 * len(studies)
+
+
+def test_a_resumed_study_with_knowledge_goes_on_as_an_unbroken_one(tmp_path: Path) -> None:
+    unbroken = study_of(sampler=BoppSampler(knowledge=[Images(exchange=("x", "y"))]))
+    advance(unbroken, SQUARE, bowl, 8)
+    url = f"sqlite:///{tmp_path}/study.db"
+    for _ in range(8):
+        sampler = pickle.loads(pickle.dumps(BoppSampler(knowledge=[Images(exchange=("x", "y"))])))
+        bridge._remembered = ()
+        resumed = optuna.create_study(storage=url, study_name="a", sampler=sampler, load_if_exists=True)
+        advance(resumed, SQUARE, bowl, 1)
+    assert params_of(resumed) == params_of(unbroken)
+
+
+def test_knowledge_is_in_values_of_optuna_where_there_are_steps_or_options_of_any_kind() -> None:
+    space: Distributions = {
+        "place": FloatDistribution(1.0, 3.0, step=0.5),
+        "choice": CategoricalDistribution([1, 1.5, math.inf]),
+    }
+    guess = Guesses(near={"place": 2.5, "choice": math.inf})
+    rows = [({"place": place, "choice": math.inf}, place) for place in (1.0, 1.5, 2.0, 3.0)]
+    for knowledge in (guess, Cheap(rows), earlier(study_of(*(done(p, v, space) for p, v in rows)))):
+        study = study_of(sampler=BoppSampler(knowledge=[Limits(at_least=0.0), knowledge]))
+        advance(study, space, lambda params: params["place"], 7)
+        assert len({repr(params) for params in params_of(study)}) == 7
+
+
+def test_what_does_not_fit_yet_is_left_out_until_it_does() -> None:
+    """The second parameter is there from the third trial on."""
+    knowledge = [Guesses(near={"x": 0.9, "y": 0.9}), Limits(at_least=0.0)]
+    study = study_of(sampler=BoppSampler(knowledge=knowledge))
+    limited = study_of(sampler=BoppSampler(knowledge=knowledge[1:]))
+    advance(study, UNIT, lambda params: params["x"], 1)
+    with pytest.warns(
+        UserWarning, match=r"^BoppSampler leaves out Guesses\(.*\['x'\]: wanted some of the params"
+    ):
+        study.ask(UNIT)
+    advance(limited, UNIT, lambda params: params["x"], 1)
+    assert limited.ask(UNIT).params == study.trials[-1].params
+
+    both = [done({"x": x, "y": x}, x, SQUARE) for x in (0.1, 0.2, 0.4, 0.5, 0.7, 0.8)]
+    optimizer = bopp.Optimizer({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, knowledge=knowledge)
+    for trial in both:
+        optimizer.observe(trial.params, trial.value)
+    assert study_of(*both, sampler=study.sampler).ask(SQUARE).params == optimizer.ask().params
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "words"),
+    [
+        (Guesses(near={"x": 2.0}), "'x': wanted"),
+        (Images(mirror={"rate": 0.5}), "wanted names among \\['x'\\], got 'rate'"),
+        (Earlier([("minimize", [({"x": 0.5}, 1.0)])]), "wanted a study with 3 values or more"),
+        (Cheap(lambda params: params["rate"]), "'rate'"),
+        (Images(equal=lambda params: {"rate": params["x"]}), "missing \\['x'\\]"),
+    ],
+)
+def test_knowledge_that_does_not_fit_is_left_out_and_the_warning_says_why(
+    knowledge: Source, words: str
+) -> None:
+    trials = [done({"x": 0.5}, 1.0), done({"x": 0.6}, 1.0)]
+    with pytest.warns(UserWarning, match=words):
+        found = study_of(*trials, sampler=BoppSampler(knowledge=knowledge)).ask(UNIT)
+    assert found.params == study_of(*trials).ask(UNIT).params
+
+
+def test_branches_take_knowledge_once_they_are_understood() -> None:
+    sampler = BoppSampler(seed=1, knowledge=Guesses(near={"depth": 0.8}))
+    study = study_of(sampler=sampler)
+    for _ in range(2):
+        study.enqueue_trial({"kind": "flat"})
+
+    def branched(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if trial.suggest_categorical("kind", ["flat", "deep"]) == "flat":
+            return x
+        return x + abs(trial.suggest_float("depth", 0, 1) - 0.8) - 0.5
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        study.optimize(branched, n_trials=25)
+    left_out = [one for one in caught if "leaves out Guesses" in str(one.message)]
+    assert 0 < len(left_out) < 10
+    assert abs(study.best_params["depth"] - 0.8) < 0.1
+
+
+@pytest.mark.parametrize("wrong", ["near", [1], Guesses, [Guesses]])
+def test_what_is_no_knowledge_is_refused(wrong: Any) -> None:
+    with pytest.raises(
+        RecipeError, match="knowledge: wanted policies such as Images, Guesses or Earlier, got"
+    ):
+        BoppSampler(knowledge=wrong)
+
+
+def test_sources_in_a_recipe_count_as_knowledge() -> None:
+    guess = Guesses(near={"x": 0.9, "y": 0.1})
+    trials = grown(SQUARE, bowl, 6).trials
+    within = Recipe(pseudo=Recipe().pseudo + guess)
+    first, second = (
+        study_of(*trials, sampler=sampler).ask(SQUARE).params
+        for sampler in (BoppSampler(recipe=within), BoppSampler(knowledge=guess))
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_an_earlier_study_is_its_complete_trials(direction: Direction) -> None:
+    study = study_of(
+        done({"x": 0.5}, 1.0),
+        done({"x": 0.6}, math.inf),
+        create_trial(state=TrialState.FAIL),
+        create_trial(state=TrialState.PRUNED, params={"x": 0.7}, distributions=UNIT, value=3.0),
+        done({"x": 0.8, "y": 0.1}, 2.0, SQUARE),
+        direction=direction,
+    )
+    rows = [({"x": 0.5}, 1.0), ({"x": 0.8, "y": 0.1}, 2.0)]
+    assert earlier(study, trust=0.5) == Earlier([(direction, rows)], trust=0.5)
+    assert earlier(study, study) == Earlier([(direction, rows)] * 2)
+
+
+def test_an_earlier_study_shows_where_to_begin_and_to_go_on() -> None:
+    first = grown(SQUARE, bowl, 25, seed=1)
+    study = study_of(sampler=BoppSampler(knowledge=earlier(first)))
+    advance(study, SQUARE, lambda params: 2.0 * bowl(params) + 1.0, 8)
+    assert study.best_value < 1.0 + 2.0 * 0.01
+
+
+@pytest.mark.parametrize(
+    ("studies", "words"),
+    [
+        ((), "wanted at least one result or study, got none"),
+        (("name of a study",), "earlier wants studies of Optuna, got 'name of a study'"),
+        (
+            (optuna.create_study(directions=["minimize"] * 2),),
+            "wants studies of one objective, got 2",
+        ),
+    ],
+)
+def test_what_is_no_earlier_study_is_named(studies: Any, words: str) -> None:
+    with pytest.raises(BoppError, match=words):
+        earlier(*studies)
 
 
 def test_only_public_names_of_optuna_are_used() -> None:

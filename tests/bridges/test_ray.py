@@ -41,8 +41,9 @@ import documents
 from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Trial
 from bopp.bridges import ray as bridge
 from bopp.bridges.optuna import BoppSampler
-from bopp.bridges.ray import BoppSearch
+from bopp.bridges.ray import BoppSearch, earlier
 from bopp.errors import BoppError, RecipeError, SpaceError, StudyError, TellError
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
 from bopp.result import Result
 
 seeded = settings(derandomize=True, deadline=None, max_examples=40)
@@ -1663,6 +1664,136 @@ def test_several_metrics_of_a_tuner_are_refused(metric: Any, mode: Any) -> None:
 def test_what_has_no_value_is_refused_by_its_name(domain: Any) -> None:
     with pytest.raises(SpaceError, match="'a'"):
         searching({"a": domain})
+
+
+def small(params: Params) -> float:
+    """A stand-in for the loss."""
+    return 2.0 * loss(nested(params)) + 1.0
+
+
+KNOWLEDGE: dict[str, Any] = {
+    "images": Images(mirror={"net/layers": 4.5}),
+    "guesses": [Guesses(near={"rate": 0.01}, good={"net/layers": (4, 6), "net/kind": ["tanh", "gelu"]})],
+    "values": Guesses(values=[({"rate": 0.01, "net/layers": 5}, 0.1, 0.2)], more="net/layers"),
+    "cheap": [Cheap(small, points=12)],
+    "earlier": Earlier([("minimize", [({"rate": r, "net/layers": 5}, r) for r in (0.001, 0.01, 0.1, 0.5)])]),
+    "limits": Limits(at_least=0.0),
+    "a sum": Images(mirror={"net/layers": 4.5}) + Limits(at_least=0.0),
+}
+STEPS: dict[str, Any] = {
+    "drop": tune.quniform(1, 2, 0.1),
+    "net": {"sizes": tune.choice([[8], [8, 8], None])},
+}
+
+
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_with_knowledge_the_suggestions_are_those_of_an_optimizer_that_knows_the_same(name: str) -> None:
+    search = searching(knowledge=KNOWLEDGE[name], seed=7)
+    optimizer = Optimizer(OURS, "minimize", seed=7, knowledge=KNOWLEDGE[name])
+    for number in range(8):
+        trial = optimizer.ask()
+        assert search.suggest(str(number)) == nested(trial.params)
+        optimizer.tell(trial, loss(nested(trial.params)))
+        evaluated(search, str(number))
+
+
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_a_restored_search_with_knowledge_goes_on_as_the_saved_one(name: str, tmp_path: Path) -> None:
+    search = after(7, searching(knowledge=KNOWLEDGE[name]))
+    search.save(tmp_path / "state")
+    again = restored(tmp_path / "state", knowledge=KNOWLEDGE[name])
+    spaceless = BoppSearch(knowledge=KNOWLEDGE[name])
+    spaceless.restore(tmp_path / "state")
+    assert state_of(again) == state_of(spaceless) == state_of(search)
+    assert again.suggest("next") == spaceless.suggest("next") == search.suggest("next")
+
+
+@pytest.mark.parametrize(
+    ("saved", "other"),
+    [
+        (None, Limits(at_least=0.0)),
+        (Limits(at_least=0.0), ()),
+        (Limits(at_least=0.0), Limits(at_least=0.1)),
+        ([Limits(at_least=0.0)], [Limits(at_least=0.0)] * 2),
+        (Cheap(small, points=12), Cheap(small, points=14)),
+        (Cheap(small, points=12), Cheap(lambda params: small(params), points=12)),
+        (KNOWLEDGE["earlier"], replace(KNOWLEDGE["earlier"], trust=0.6)),
+    ],
+)
+def test_a_state_with_other_knowledge_is_refused(saved: Any, other: Any, tmp_path: Path) -> None:
+    after(2, searching(knowledge=saved)).save(tmp_path / "state")
+    refuses(
+        searching(knowledge=other), tmp_path / "state", StudyError, "saved with knowledge .*, here it is "
+    )
+
+
+def test_a_state_of_a_version_without_knowledge_has_none(tmp_path: Path) -> None:
+    state = state_of(after(3, searching()))
+    del state["knowledge"]
+    (tmp_path / "state").write_text(json.dumps(state))
+    assert len(known(restored(tmp_path / "state"))) == 3
+    refuses(searching(knowledge=KNOWLEDGE["limits"]), tmp_path / "state", StudyError, "knowledge")
+
+
+def test_a_stand_in_is_called_once_for_each_searcher(tmp_path: Path) -> None:
+    seen: list[Params] = []
+
+    def stand_in(params: Params) -> float:
+        seen.append(params)
+        return float(params["drop"] + len(params["net/sizes"] or ()))
+
+    for space in (STEPS, None):
+        seen.clear()
+        search = BoppSearch(space, "loss", "min", knowledge=Cheap(stand_in, points=10))
+        search.set_search_properties(None, None, {} if space else STEPS)
+        search.suggest("first")
+        search.save(tmp_path / "state")
+        search.restore(tmp_path / "state")
+        search.suggest("second")
+        assert len(seen) == 10
+        assert all(params["net/sizes"] in [[8], [8, 8], None] for params in seen)
+        assert all(abs(params["drop"] * 10 - round(params["drop"] * 10)) < 1e-9 for params in seen)
+
+
+def test_knowledge_is_in_values_of_the_space() -> None:
+    guess = Guesses(near={"drop": 1.7, "net/sizes": [8, 8]})
+    first = searching(STEPS, knowledge=guess).suggest("first")
+    assert first == {"drop": pytest.approx(1.7), "net": {"sizes": [8, 8]}}
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "words"),
+    [
+        ("near", "knowledge: wanted policies such as .*, got 'near'"),
+        ([Guesses], "knowledge: wanted policies such as .*, got <class"),
+        (Guesses(near={"layers": 3}), r"wanted some of the params .*'net/layers'.*, got \['layers'\]"),
+        (Guesses(near={"net/layers": 30}), "'net/layers': wanted"),
+        (Images(exchange=("rate", "net/layers")), "wanted parameters alike to exchange"),
+    ],
+)
+def test_knowledge_that_does_not_fit_is_refused_at_once(knowledge: Any, words: str) -> None:
+    with pytest.raises(BoppError, match=words):
+        searching(knowledge=knowledge)
+
+
+def test_the_results_of_an_earlier_run_are_knowledge(limited: Run) -> None:
+    known_of = earlier(limited.results, "loss", "min", trust=0.6)
+    ((direction, rows),) = known_of.studies
+    assert (direction, known_of.trust, len(rows)) == ("minimize", 0.6, 14)
+    best = limited.results.get_best_result("loss", "min").config
+    assert searching(knowledge=known_of).suggest("first") == best
+    for params, value in rows:
+        assert value == loss(nested(dict(params)))
+    with pytest.raises(RecipeError, match="earlier: mode must be 'min' or 'max', got 'least'"):
+        earlier(limited.results, "loss", "least")
+    with pytest.raises(BoppError, match="wanted a study with 3 values or more"):
+        searching(knowledge=earlier(limited.results, "no such metric", "min"))
+
+
+def test_a_run_with_knowledge_of_a_tuner_begins_where_its_user_says(cluster: str, tmp_path: Path) -> None:
+    search = BoppSearch(knowledge=[Guesses(near={"rate": 0.01, "net/layers": 5, "net/kind": "tanh"})])
+    results = tuner(train_net, tmp_path, ConcurrencyLimiter(search, max_concurrent=1), 3, SPACE).fit()
+    assert results.get_best_result().config["net"] == {"layers": 5, "kind": "tanh"}
 
 
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str) -> None:

@@ -38,10 +38,11 @@ import bopp
 import coming
 import documents
 from bopp import Choice, Float, Int, Recipe, Result
-from bopp.bridges.sklearn import BoppSearchCV
+from bopp.bridges.sklearn import BoppSearchCV, earlier
 from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.initial import Sobol
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 
 X = np.arange(12.0).reshape(-1, 1)
 y = np.zeros(12)
@@ -783,6 +784,7 @@ def test_every_setting_is_kept_as_it_was_given() -> None:
         "pre_dispatch": 7,
         "random_state": 5,
         "recipe": Recipe.random(),
+        "knowledge": [Limits(at_most=1.0)],
         "error_score": 0,
         "return_train_score": True,
     }
@@ -848,6 +850,113 @@ def test_wine_is_told_apart_no_worse_than_by_a_random_search(random_state: int) 
         for kind in (BoppSearchCV, RandomizedSearchCV)
     )
     assert ours.best_score_ > theirs.best_score_ - 3.5 / len(wine[1])  # but for three wines of 178
+
+
+KNOWLEDGE: dict[str, tuple[Source, ...]] = {
+    "images": (Images(mirror={"x": 0.4}),),
+    "guesses": (Guesses(near={"x": 0.6}, good={"option": ["b", "c"]}),),
+    "values": (Guesses(values=[({"x": 0.6}, 1.0, 0.1)]),),
+    "cheap": (Cheap(lambda x, option: height(x) + (option == "b"), points=12),),
+    "earlier": (Earlier([("maximize", [({"x": x}, -((x - 0.5) ** 2)) for x in (0.1, 0.4, 0.6, 0.9)])]),),
+    "limits": (Limits(at_most=1.0),),
+}
+
+
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_with_knowledge_the_candidates_are_those_of_an_optimizer_that_knows_the_same(name: str) -> None:
+    space = {"x": Float(0, 1), "option": Choice(["a", "b", "c"])}
+    found = search({"x": uniform(), "option": ["a", "b", "c"]}, n_iter=INITIAL + 4, knowledge=KNOWLEDGE[name])
+    optimizer = bopp.Optimizer(space, "maximize", seed_of(0), knowledge=KNOWLEDGE[name])
+    for count in [INITIAL] + [1] * 4:
+        for trial in optimizer.ask(count):
+            optimizer.tell(trial, height(trial.params["x"]))
+    assert candidates(found.fit(X, y)) == [trial.params for trial in optimizer.trials]
+
+
+def test_knowledge_is_in_values_of_the_lists() -> None:
+    options = [Curve(), [8, 8], (8,), "off"]
+    space = {"x": uniform(), "option": options}
+    for option in options:
+        found = search(space, n_iter=2, knowledge=Guesses(near={"x": 0.25, "option": option})).fit(X, y)
+        assert candidates(found)[0] == {"x": 0.25, "option": option}
+        assert candidates(found)[0]["option"] is option
+
+
+def test_a_clone_has_the_same_knowledge() -> None:
+    curve = Curve(x=0.1)
+    guesses = Guesses(near={"x": 0.25, "option": curve})
+    found = search({"x": uniform(), "option": ["off", curve]}, knowledge=[guesses, Limits(at_most=2.0)])
+    for again in (clone(found), pickle.loads(pickle.dumps(found)), clone(clone(found))):
+        assert [type(source) for source in again.knowledge] == [Guesses, Limits]
+        tried = candidates(again.fit(X, y))
+        assert values(again) == values(found.fit(X, y))
+        assert repr(tried[0]) == repr({"x": 0.25, "option": curve})
+    assert clone(search()).knowledge == ()
+
+
+def test_knowledge_can_be_set_by_name() -> None:
+    found = search(UNIT, n_iter=1).set_params(knowledge=Guesses(near={"x": 0.25}))
+    assert values(found.fit(X, y)) == [0.25]
+    assert found.get_params()["knowledge"] == Guesses(near={"x": 0.25})
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "words"),
+    [
+        ("near", "'knowledge' parameter of BoppSearchCV must be"),
+        ([1], "knowledge: wanted policies such as .*, got 1"),
+        (Guesses, "knowledge: wanted policies such as .*, got <class"),
+        (Guesses(near={"y": 1}), r"wanted some of the params \['x'\], got \['y'\]"),
+        (Guesses(near={"x": 2}), "'x': wanted"),
+    ],
+)
+def test_knowledge_that_does_not_fit_is_refused_before_anything_is_fitted(knowledge: Any, words: str) -> None:
+    def never(x: float, X: Array) -> bool:
+        pytest.fail("nothing should be fitted")
+
+    with pytest.raises(ValueError, match=words):
+        search(UNIT, Curve(fails=never), knowledge=knowledge).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["bopp", "grid", "random"])
+def test_an_earlier_search_of_any_kind_is_its_candidates_and_scores(kind: str) -> None:
+    options = [[8], None, "a"]
+    first: Any = {
+        "bopp": search({"x": uniform(), "option": options}),
+        "grid": GridSearchCV(Curve(), {"x": [0.2, 0.4, 0.6, 0.8], "option": options}, cv=2),
+        "random": RandomizedSearchCV(Curve(), {"x": uniform(), "option": options}, cv=2, random_state=0),
+    }[kind].fit(X, y)
+    scores = first.cv_results_["mean_test_score"].tolist()
+    rows = list(zip(candidates(first), scores, strict=True))
+    assert earlier(first, trust=0.6) == Earlier([("maximize", rows)], trust=0.6)
+    second = search({"x": uniform(), "option": options}, n_iter=INITIAL + 2, knowledge=earlier(first))
+    assert candidates(second.fit(X, y))[0] == first.best_params_
+    assert second.best_score_ >= first.best_score_
+
+
+def test_a_result_is_an_earlier_search_where_options_are_plain() -> None:
+    first = search({"x": uniform(), "option": ["a", "b"]}).fit(X, y)
+    assert Earlier(first.result_) == earlier(first)
+
+
+def test_an_earlier_search_leaves_out_what_failed() -> None:
+    first = search({"x": uniform()}, scoring=steep, n_iter=4).fit(X, y)
+    first.cv_results_["mean_test_score"][1] = math.nan
+    ((_, rows),) = earlier(first).studies
+    assert [dict(params)["x"] for params, _ in rows] == [values(first)[place] for place in (0, 2, 3)]
+
+
+def test_an_earlier_search_with_several_scores_counts_by_the_one_it_was_searched_by() -> None:
+    first = search({"x": uniform()}, scoring=heights, refit="low", n_iter=3).fit(X, y)
+    ((_, rows),) = earlier(first).studies
+    assert [score for _, score in rows] == first.cv_results_["mean_test_low"].tolist()
+
+
+def test_what_is_no_fitted_search_is_refused() -> None:
+    with pytest.raises(RecipeError, match="earlier: wanted searches that were fitted, got BoppSearchCV"):
+        earlier(search())
+    with pytest.raises(RecipeError, match="wanted at least one"):
+        earlier()
 
 
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

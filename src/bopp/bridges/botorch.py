@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,11 @@ from bopp.bridges import extra
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.gp import VARIANCE_FLOOR, cholesky
+from bopp.knowledge import images_of, twins_of
 from bopp.known import Known
+from bopp.legible import brief
 from bopp.number import Float
-from bopp.pseudo import Policy, generate
+from bopp.pseudo import Policy, Source, generate, sources
 from bopp.space import Space
 
 with extra("botorch"):
@@ -52,6 +54,9 @@ def condition_on_pseudo_points(
     and takes larger values as better. Each model of a list gets pseudo-values of its own; if one of them is a
     constraint, for which less is better, condition only the others and make the list yourself.
 
+    Images and Guesses are points too, where they do not say where to look; the names of the columns are x0,
+    x1 and so on. How far they are to be trusted is not learned here.
+
     Args:
         model: a fitted SingleTaskGP of one output, or a ModelListGP of such.
         policy: one of `bopp.pseudo`, a sum of these, or a function of your own.
@@ -67,7 +72,7 @@ def condition_on_pseudo_points(
     _check(model)
     copy = deepcopy(model).train()  # in training mode its inputs are untransformed
     belief = _Belief(copy, _cube(bounds, copy.train_inputs[0]))
-    return belief.condition(generate(policy, _known(belief, pending, failed, seed))).model
+    return belief.condition(_points(policy, _known(belief, pending, failed, seed))).model
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +233,27 @@ def _known(belief: _Belief, pending: Tensor | None, failed: Tensor | None, seed:
         t=len(data),
         key=(checked_seed(seed),),
     )
+
+
+def _points(policy: Policy, known: Known) -> Data:
+    """The points of a policy, with the images of all that is known."""
+    space, imaging = known.space, tuple(_checked(source, known.space) for source in sources(policy))
+    seen = reduce(lambda data, source: data + images_of(source, space, data)[0], imaging, known.data)
+    pending, failed = (np.vstack([X, twins_of(imaging, space, X)]) for X in (known.pending, known.failed))
+    images = seen[np.arange(len(known.data), len(seen))]
+    return generate(policy, replace(known, pending=pending, failed=failed)) + images
+
+
+def _checked(source: Source, space: Space) -> Source:
+    """The source, if it fits the space, and says nothing but points."""
+    kind, nowhere = type(source), np.empty((0, space.dimension))
+    plain = kind.relatives is Source.relatives and kind.limits is Source.limits
+    if not plain or (bound := source.bound(space, 1.0)).favour(space, nowhere) is not None:
+        raise RecipeError(
+            f"wanted sources of points alone, got {brief(source)}: values of other functions, limits, and "
+            "where the best point is, are for an optimizer of bopp"
+        )
+    return bound
 
 
 def _with_points(model: Any, cube: _Cube, points: Data) -> Any:

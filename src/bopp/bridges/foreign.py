@@ -29,11 +29,15 @@ def unchanged(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A parameter, and how its values translate to those of the other tool and back."""
+    """A parameter, and how its values translate to those of the other tool and back.
+
+    `number` translates any number of theirs, also one between two steps or beyond the range.
+    """
 
     parameter: Parameter
     theirs: Callable[[Any], Any] = unchanged
     ours: Callable[[Any], Any] = unchanged
+    number: Callable[[Any], Any] = unchanged
 
     def where(self, when: Mapping[str, Sequence[Any]] | None) -> Foreign:
         """The same, with a condition under which it applies, in values of ours."""
@@ -91,7 +95,12 @@ def stepped(low: Any, high: Any, step: Any, origin: Any, log: bool = False) -> F
             raise SpaceError(f"wanted {low} to {high} in steps of {step} from {origin}")
         return round(ratio)
 
-    return Foreign(Int(first, last, log), value, place) if first < last else options([value(first)])
+    def number(value: Any) -> float:
+        return float(value - origin) / float(step)
+
+    if first == last:
+        return options([value(first)])
+    return Foreign(Int(first, last, log), value, place, number)
 
 
 def options(values: Sequence[Any]) -> Foreign:

@@ -9,9 +9,10 @@ or thread that asks. What was computed from finished trials, which never change,
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import ref
@@ -23,9 +24,16 @@ from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.branches import When, branches
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
+from bopp.bridges.sources import listed, translated
 from bopp.data import Array
-from bopp.errors import SpaceError, StudyError
-from bopp.problem import Problem
+from bopp.errors import BoppError, SpaceError, StudyError
+from bopp.informed import informed
+from bopp.legible import brief
+from bopp.memory import Memory
+from bopp.optimizer import Knowledge
+from bopp.problem import Direction, Problem
+from bopp.pseudo import Earlier, Policy, Source, Sum, none, sources
+from bopp.pseudo.policy import parts
 from bopp.suggest import Recipe, suggest
 from bopp.trial import Trial
 
@@ -43,6 +51,7 @@ with extra("optuna"):
 
 TRIES = 3  # at params that no other trial has; in a space that is used up, there are none
 REMEMBERED = 8  # searches and looks, with what was made of finished trials
+MOST_SOURCES = 64  # of knowledge, each as it is in a search
 
 T = TypeVar("T")
 
@@ -56,11 +65,14 @@ class BoppSampler(BaseSampler):
     Args:
         seed: the same seed and the same values give the same suggestions; None picks a random one.
         recipe: how to suggest; None is `Recipe.default()`.
+        knowledge: what you know but did not measure, in names and values of the study's parameters. What does
+            not fit those that are modelled is left out until it does, with a warning.
     """
 
-    def __init__(self, seed: int | None = 0, recipe: Recipe | None = None):
+    def __init__(self, seed: int | None = 0, recipe: Recipe | None = None, knowledge: Knowledge = ()):
         self.seed = checked_seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         self.recipe = checked_recipe(recipe)
+        self.knowledge = listed(knowledge)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The parameters that every complete trial has, or every pruned one if none is complete.
@@ -83,10 +95,11 @@ class BoppSampler(BaseSampler):
         if not search_space:
             return {}
         search = _Search.of(study, search_space, _branches(others, search_space))
+        recipe = _informed(self.recipe, self.knowledge, search)
         for _ in range(TRIES):
             points = search.points(others)
             for number in [*_racing(others, trial.number, search), trial.number]:
-                points.append(self._suggested(search, points, number))
+                points.append(search.suggested(recipe, points, (self.seed, number)))
             params = points[-1].trial.params
             others = _others(study, trial)
             if not any(params == other.trial.params for other in search.points(others)):
@@ -106,12 +119,14 @@ class BoppSampler(BaseSampler):
             u = np.clip((u * space.size - 0.5) / (space.size - 1), 0.0, 1.0)  # so that the ends are as likely
         return translation.theirs(space.decode(u))[param_name]
 
-    def _suggested(self, search: _Search, points: Sequence[_Point], number: int) -> _Point:
-        space = search.problem.space
-        X = np.array([point.u for point in points]).reshape(-1, space.dimension)
-        history = search.problem.history([point.trial for point in points], X)
-        params = space.decode(suggest(space, self.recipe, history, (self.seed, number)))
-        return _Point(Trial(number, params), space.encode(params))
+
+def earlier(*studies: Study, trust: float = 0.7) -> Earlier:
+    """The complete trials of earlier studies of Optuna, as knowledge for another.
+
+    Args:
+        trust: how sure you are that they resemble the other one, from 0 to 1, before anything is measured.
+    """
+    return Earlier([_told(study) for study in studies], trust)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +167,14 @@ class _Search:
         search_space: Mapping[str, BaseDistribution],
         whens: Mapping[str, When | None],
         direction: StudyDirection,
+        key: list[Any],
     ):
+        self.key = key
         self.search_space = {name: one for name, one in search_space.items() if name in whens}
         self.translation = Translation(
             {name: _foreign(name, one).where(whens[name]) for name, one in self.search_space.items()}
         )
-        self.problem = Problem.of(
-            self.translation.space, "maximize" if direction is StudyDirection.MAXIMIZE else "minimize"
-        )
+        self.problem = Problem.of(self.translation.space, _direction(direction))
         self.point = _Once(self._made)
 
     @staticmethod
@@ -169,7 +184,14 @@ class _Search:
         """The search of this study, reused if it was made before."""
         described = [*_described(search_space).items()]  # order counts
         key = [study.study_name, study.direction, described, dict(whens)]
-        return _remember(key, partial(_Search, search_space, whens, study.direction))
+        return _remember(key, partial(_Search, search_space, whens, study.direction, key))
+
+    def suggested(self, recipe: Recipe, points: Sequence[_Point], key: tuple[int, int]) -> _Point:
+        space = self.problem.space
+        X = np.array([point.u for point in points]).reshape(-1, space.dimension)
+        history = self.problem.history([point.trial for point in points], X)
+        params = space.decode(suggest(space, recipe, history, key))
+        return _Point(Trial(key[1], params), space.encode(params))
 
     def points(self, trials: Sequence[FrozenTrial]) -> list[_Point]:
         """The trials, except those that wait to run or have other parameters."""
@@ -220,6 +242,67 @@ def _remember(key: Any, make: Callable[[], T]) -> T:
         _remembered = (found, *(one for one in latest if one is not found))[:REMEMBERED]
     made: T = found[1]
     return made
+
+
+def _informed(recipe: Recipe, knowledge: Sequence[Policy], search: _Search) -> Recipe:
+    """The recipe with what is known, as far as it fits the search."""
+    policies = (*parts(recipe.pseudo), *knowledge)
+    if not knowledge and not sources(recipe.pseudo):
+        return recipe
+    bound = [
+        _bound(_Key([search.key, one]), (), partial(_fitting, one, search))
+        if isinstance(one, Source)
+        else one
+        for one in policies
+    ]
+    return replace(recipe, pseudo=Sum(tuple(one for one in bound if one is not None)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Key:
+    """Parts that are compared by `alike`."""
+
+    parts: list[Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and alike(self.parts, other.parts)
+
+
+_bound: Memory[Source | None] = Memory(MOST_SOURCES)
+
+
+def _fitting(source: Source, search: _Search) -> Source | None:
+    """The source as it can be used in a search; None, with a warning, if it does not fit."""
+    try:
+        known = informed(Recipe(pseudo=none), [translated(source, search.translation)], search.problem)
+        (bound,) = sources(known.pseudo)
+        space = search.problem.space
+        bound.twins(space, space.snap(np.full((1, space.dimension), 0.5)))  # calls a function of yours
+    except (BoppError, LookupError) as error:
+        warnings.warn(
+            f"BoppSampler leaves out {brief(source)} until it fits the parameters that are modelled, "
+            f"{[*search.search_space]}: {error}",
+            stacklevel=2,
+        )
+        return None
+    return bound
+
+
+def _told(study: Any) -> tuple[str, list[tuple[dict[str, Any], float]]]:
+    """The direction of a study, and the params and values of its complete trials."""
+    if not isinstance(study, Study):
+        raise StudyError(f"earlier wants studies of Optuna, got {brief(study)}")
+    if len(study.directions) > 1:
+        raise StudyError(f"earlier wants studies of one objective, got {len(study.directions)}")
+    complete = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+    rows = [(trial.params, trial.value) for trial in complete]
+    return _direction(study.direction), [
+        (params, value) for params, value in rows if value is not None and math.isfinite(value)
+    ]
+
+
+def _direction(direction: StudyDirection) -> Direction:
+    return "maximize" if direction is StudyDirection.MAXIMIZE else "minimize"
 
 
 class _Look(NamedTuple):

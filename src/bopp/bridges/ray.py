@@ -9,8 +9,9 @@ The state that `save` writes is JSON.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import reduce
 from numbers import Real
@@ -24,12 +25,16 @@ import numpy as np
 from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.errors import SpaceError, StudyError, TellError, reading
+from bopp.bridges.sources import listed, translated
+from bopp.errors import RecipeError, SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
-from bopp.optimizer import Optimizer
+from bopp.legible import brief
+from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter, is_plain
+from bopp.parts import write_part, written_alike
 from bopp.plain import other_part, read_parameter, write_parameter, write_recipe
 from bopp.problem import Direction
+from bopp.pseudo import Earlier
 from bopp.result import Result
 from bopp.space import Params
 from bopp.suggest import Recipe
@@ -68,6 +73,8 @@ class BoppSearch(Searcher):
         points_to_evaluate: configs to try first.
         seed: the same seed and the same results give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
+        knowledge: what you know but did not measure, in values of the space; names that are nested are
+            written as "model/kind".
     """
 
     CKPT_FILE_TMPL = "searcher-state-{}.json"
@@ -80,6 +87,7 @@ class BoppSearch(Searcher):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         seed: int = 0,
         recipe: Recipe | None = None,
+        knowledge: Knowledge = (),
     ):
         _check_single(metric, mode)
         super().__init__(metric=metric, mode=mode)
@@ -88,6 +96,7 @@ class BoppSearch(Searcher):
         self._points = list(points_to_evaluate or ())
         self._seed = checked_seed(seed)
         self._recipe = checked_recipe(recipe)
+        self._knowledge = listed(knowledge)
         self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}
@@ -181,7 +190,10 @@ class BoppSearch(Searcher):
         """An optimizer with these trials; points to evaluate that are among them are not handed out again."""
         if mode not in DIRECTIONS:
             raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
-        optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, self._recipe, trials)
+        recipe = self._optimizer.recipe if self._optimizer else self._recipe
+        knowledge = () if self._optimizer else self._knowledge  # else a function of yours is called anew
+        known = [translated(policy, layout.translation) for policy in knowledge]
+        optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, recipe, trials, known)
         for point in self._points[sum(trial.origin == "queued" for trial in trials) :]:
             optimizer.enqueue(layout.params(point))
         return optimizer
@@ -200,6 +212,7 @@ class BoppSearch(Searcher):
             "mode": mode,
             "seed": self._seed,
             "recipe": write_recipe(self._recipe),
+            "knowledge": write_part(self._knowledge),
             "points": _jsonable(self._points),
             "space": layout.written,
         }
@@ -207,11 +220,32 @@ class BoppSearch(Searcher):
     def _check_setting(self, state: Mapping[str, Any], setting: Mapping[str, Any]) -> None:
         """Refuse a state that was saved with other settings; recipes are compared as values."""
         for name, here in setting.items():
-            if name != "recipe" and not alike(state[name], here):
+            if name not in ("recipe", "knowledge") and not alike(state[name], here):
                 raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
         if part := other_part(state["recipe"], self._recipe):
             there, here = (one["recipe"].get(part) for one in (state, setting))
             raise StudyError(f"the state was saved with recipe {part} {there!r}, here it is {here!r}")
+        there, here = state.get("knowledge", []), setting["knowledge"]  # earlier versions had none
+        if not written_alike(there, here):
+            raise StudyError(f"the state was saved with knowledge {brief(there)}, here it is {brief(here)}")
+
+
+def earlier(results: Iterable[Any], metric: str, mode: str, trust: float = 0.7) -> Earlier:
+    """The results of an earlier run, as `Tuner.fit` returned them, as knowledge for another.
+
+    Args:
+        metric: the name of the result that was optimised.
+        mode: "min" or "max".
+        trust: how sure you are that it resembles the other one, from 0 to 1, before anything is measured.
+    """
+    if mode not in DIRECTIONS:
+        raise RecipeError(f"earlier: mode must be 'min' or 'max', got {mode!r}")
+    rows = []
+    for result in results:
+        value = (result.metrics or {}).get(metric)
+        if isinstance(value, Real) and math.isfinite(value):
+            rows.append((_flat(result.config or {}), float(value)))
+    return Earlier([(DIRECTIONS[mode], rows)], trust)
 
 
 class _Layout:
@@ -222,10 +256,8 @@ class _Layout:
         self._keys = {_name(keys): keys for keys in calls}
         if len(self._keys) < len(calls):
             raise SpaceError(f"wanted names that differ, got {list(calls)}")
-        self._translation = Translation(
-            {name: _made(name, *calls[keys]) for name, keys in self._keys.items()}
-        )
-        self.space = self._translation.space
+        self.translation = Translation({name: _made(name, *calls[keys]) for name, keys in self._keys.items()})
+        self.space = self.translation.space
         rows = [[list(keys), name, arguments] for keys, (name, arguments) in calls.items()]
         self.written = {"rows": _jsonable(rows), "complete": alike(_jsonable(rows), rows)}
         self.constants = _constants(template)
@@ -250,7 +282,7 @@ class _Layout:
     def config(self, params: Params) -> dict[str, Any]:
         """A config with these params; those that do not apply are not in it."""
         config = deepcopy(self._template)
-        for name, value in self._translation.theirs(params).items():
+        for name, value in self.translation.theirs(params).items():
             assign_value(config, self._keys[name], value)
         for name in self.space.conditional:
             if name not in params:
@@ -266,11 +298,20 @@ class _Layout:
             except (LookupError, TypeError):
                 if name not in self.space.conditional:
                     raise SpaceError(f"wanted a config with {list(self._keys)}, got {config!r}") from None
-        return self._translation.ours(values)
+        return self.translation.ours(values)
 
 
 def _name(keys: Keys) -> str:
     return "/".join(map(str, keys))
+
+
+def _flat(config: Mapping[Any, Any], keys: Keys = ()) -> Params:
+    """The values of a config by their names, nested ones as "model/kind"."""
+    found: Params = {}
+    for key, value in config.items():
+        own = (*keys, key)
+        found |= _flat(value, own) if isinstance(value, dict) else {_name(own): value}
+    return found
 
 
 def _domains(config: Mapping[str, Any]) -> dict[Keys, Any]:

@@ -16,10 +16,13 @@ import numpy as np
 from bopp.arguments import checked_count
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, options
+from bopp.bridges.sources import listed, translated
 from bopp.errors import RecipeError, SpaceError
 from bopp.kinds import from_distribution
-from bopp.optimizer import Optimizer
+from bopp.legible import brief
+from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter
+from bopp.pseudo import Earlier
 from bopp.suggest import Recipe
 
 with extra("sklearn"):
@@ -45,6 +48,8 @@ class BoppSearchCV(BaseSearchCV):
             values, or to a Float, Int or Choice.
         n_iter: how many candidates; fewer if the space has fewer.
         recipe: how to suggest; None is `Recipe.default()`.
+        knowledge: what you know but did not measure, in names and values of `param_distributions`; values of
+            the objective are scores, of which more is better.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -53,6 +58,7 @@ class BoppSearchCV(BaseSearchCV):
         "n_iter": [Integral],
         "random_state": ["random_state"],
         "recipe": [Recipe, None],
+        "knowledge": [callable, list, tuple, None],
     }
 
     def __init__(
@@ -69,6 +75,7 @@ class BoppSearchCV(BaseSearchCV):
         pre_dispatch: int | str = "2*n_jobs",
         random_state: Any = None,
         recipe: Recipe | None = None,
+        knowledge: Knowledge | None = (),
         error_score: Any = np.nan,
         return_train_score: bool = False,
     ):
@@ -87,13 +94,15 @@ class BoppSearchCV(BaseSearchCV):
         self.n_iter = n_iter
         self.random_state = random_state
         self.recipe = recipe
+        self.knowledge = knowledge
 
     def _run_search(self, evaluate_candidates: Evaluate) -> None:
         """Ask, evaluate, tell; first the initial design, whose points do not depend on values."""
         n_iter = checked_count("n_iter", self.n_iter)
         translation = Translation({name: _foreign(name, d) for name, d in self.param_distributions.items()})
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        optimizer = Optimizer(translation.space, "maximize", seed, self.recipe)
+        knowledge = [translated(policy, translation) for policy in listed(self.knowledge)]
+        optimizer = Optimizer(translation.space, "maximize", seed, self.recipe, knowledge=knowledge)
         wanted = min(n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
         splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # others always split alike
@@ -104,7 +113,7 @@ class BoppSearchCV(BaseSearchCV):
             results, failure = self._evaluated(evaluate_candidates, candidates, splitter)
             answers = [{"value": self.error_score}] * len(trials)
             if results is not None:
-                mean, worked = self._mean_score(results), True
+                mean, worked = _mean_score(results, self.refit), True
                 answers = _answers(results, mean)[-len(trials) :]  # results accumulate
                 splits = sum(f"split{number}_{mean[5:]}" in results for number in range(len(results)))
                 at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
@@ -132,14 +141,32 @@ class BoppSearchCV(BaseSearchCV):
             warnings.warn(str(error), FitFailedWarning, stacklevel=2)
             return None, error
 
-    def _mean_score(self, results: Mapping[str, Any]) -> str:
-        """The key in the results of the score to search by: mean_test_, and its name."""
-        means = [key for key in results if key.startswith("mean_test_")]
-        if len(means) > 1 and f"mean_test_{self.refit}" not in means:
-            raise RecipeError(
-                f"with several scores, refit must name the one to search by, got {self.refit!r}"
-            )
-        return means[0] if len(means) == 1 else f"mean_test_{self.refit}"
+
+def earlier(*searches: Any, trust: float = 0.7) -> Earlier:
+    """The candidates and scores of earlier searches, of any class of scikit-learn, as knowledge for another.
+
+    Args:
+        trust: how sure you are that they resemble the other one, from 0 to 1, before anything is measured.
+    """
+    return Earlier([("maximize", _told(search)) for search in searches], trust)
+
+
+def _told(search: Any) -> list[tuple[dict[str, Any], float]]:
+    """The candidates of a fitted search, each with its score."""
+    results = getattr(search, "cv_results_", None)
+    if results is None:
+        raise RecipeError(f"earlier: wanted searches that were fitted, got {brief(search)}")
+    scores = results[_mean_score(results, search.refit)]
+    rows = zip(results["params"], map(float, scores), strict=True)
+    return [(params, score) for params, score in rows if math.isfinite(score)]
+
+
+def _mean_score(results: Mapping[str, Any], refit: Any) -> str:
+    """The key in the results of the score to search by: mean_test_, and its name."""
+    means = [key for key in results if key.startswith("mean_test_")]
+    if len(means) > 1 and f"mean_test_{refit}" not in means:
+        raise RecipeError(f"with several scores, refit must name the one to search by, got {refit!r}")
+    return means[0] if len(means) == 1 else f"mean_test_{refit}"
 
 
 def _answers(results: Mapping[str, Any], mean: str) -> list[dict[str, Any]]:

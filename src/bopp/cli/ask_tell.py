@@ -107,12 +107,9 @@ def enqueue(
 
 
 def _observe_table(file: Path, source: str, name: str | None, column: str | None) -> None:
-    try:
-        text = file.read_bytes().decode("utf-8-sig")  # the ends of lines as they are
-    except OSError as error:
-        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: wanted UTF-8, got {error.object[error.start : error.end]!r}") from None
+    from bopp.study.observing import text_of
+
+    text = text_of(file)
     with held_open(source, name) as study:
         try:
             trials, left_out = read_csv(study.problem, text, column)

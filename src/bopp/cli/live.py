@@ -139,7 +139,7 @@ class Screen:
         self._budget = budget
         self._screen = screen
         self._began = time.monotonic()
-        self._ended_here = 0
+        self._ended_here: float = 0
         self._latest: deque[tuple[str, str]] = deque(maxlen=SHOWN)
         self._result = so_far
 
@@ -151,7 +151,7 @@ class Screen:
             self._screen.update(self._drawn(), refresh=True)
 
     def told(self, trial: Trial, result: Result) -> None:
-        self._ended_here += 1
+        self._ended_here += result.problem.cost(trial)
         self._result = result
         self._latest.append((str(trial.number), _outcome(trial)))
         self.waiting()
@@ -180,7 +180,7 @@ class Screen:
             latest.add_row(number, Text(one_line(outcome), no_wrap=True, overflow="ellipsis"))
         return Group(Text(one_line(self._name), style="bold"), facts, Text(), latest)
 
-    def _facts(self, done: int) -> Iterator[tuple[str, str]]:
+    def _facts(self, done: float) -> Iterator[tuple[str, str]]:
         yield "trials", f"{done} of {self._budget}" if self._budget else str(done)
         states = [trial.state for trial in self._result.trials]
         yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bopp.cli.knowing import Earlier, given, knows
 from bopp.cli.source import STUDY, Name, Source, existing, opened
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
@@ -54,13 +55,16 @@ def run(
     workers: Workers = None,
     budget: Budget = None,
     failures: Failing = None,
+    earlier: Earlier = None,
 ) -> None:
     """Run a study; if it is stopped or killed, the same command goes on where it was."""
     from bopp.study.config import load
 
     config = load(file)
     job = _job_of(config, workers or config.workers, budget, None, failures)
-    with opened(config, None, config.lease) as study:
+    with opened(config, None, config.lease, given(earlier, config)) as study:
+        if earlier:
+            say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
         again = pasted("run", file, workers=workers, budget=budget, failures=failures)
         _evaluate(study, job, again, file.with_suffix(".log"))
 

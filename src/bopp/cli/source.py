@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from bopp.errors import StudyError
 if TYPE_CHECKING:
     from bopp import Study
     from bopp.study.config import Config
+    from bopp.study.sources import Taught
 
 STUDY = "study.toml"
 
@@ -54,19 +56,11 @@ def held_open(source: str, name: str | None) -> Study:
     return opened(load(Path(source)), name, lease=None)
 
 
-def opened(config: Config, name: str | None, lease: float | None) -> Study:
+def opened(config: Config, name: str | None, lease: float | None, earlier: Sequence[Taught] = ()) -> Study:
     """The study of a study file, under its name or another."""
-    from bopp import open_study
+    from bopp.study.opening import open_config
 
-    return open_study(
-        config.store,
-        config.name if name is None else name,
-        config.space,
-        config.direction,
-        config.seed,
-        config.recipe,
-        lease,
-    )
+    return open_config(config, config.name if name is None else name, lease, earlier)
 
 
 def only(url: str) -> str:

@@ -38,7 +38,7 @@ class Meter(Protocol):
 
 
 @contextmanager
-def meter(budget: int, shown: bool) -> Iterator[Meter]:
+def meter(budget: float, shown: bool) -> Iterator[Meter]:
     """A progress bar on stderr, a line below the cell of a notebook, or a meter that shows nothing."""
     if not shown:
         yield Silent()
@@ -65,9 +65,10 @@ def meter(budget: int, shown: bool) -> Iterator[Meter]:
         yield Bar(bar, budget)
 
 
-def spent(result: Result) -> int:
-    """How many trials have ended; those observed elsewhere cost nothing here."""
-    return sum(trial.spent for trial in result.trials)
+def spent(result: Result) -> float:
+    """What the trials that have ended cost, in real evaluations; those observed elsewhere are free."""
+    costs = sum(result.problem.cost(trial) for trial in result.trials if trial.spent)
+    return costs if result.problem.fidelity is None else round(costs, 2)
 
 
 def failures(result: Result) -> int:
@@ -92,7 +93,7 @@ class Silent:
 class Bar:
     """Reports to a rich progress bar."""
 
-    def __init__(self, bar: Progress, budget: int):
+    def __init__(self, bar: Progress, budget: float):
         self._bar = bar
         self._task = bar.add_task("", total=budget, found=NONE_YET, pace="-")
         self._seconds: list[float] = []
@@ -119,10 +120,11 @@ class Line:
     Neither ipywidgets nor a thread is needed.
     """
 
-    def __init__(self, display: Any, budget: int):
+    def __init__(self, display: Any, budget: float):
         self._budget = budget
         self._began = self._shown_at = time.monotonic()
-        self._done = self._ended_here = 0
+        self._done: float = 0
+        self._ended_here: float = 0
         self._found = NONE_YET
         self._seconds: list[float] = []
         self._handle = display(self._drawn(), raw=True, display_id=True)
@@ -134,7 +136,7 @@ class Line:
 
     def told(self, trial: Trial, result: Result) -> None:
         self._done, self._found = spent(result), _found(result)
-        self._ended_here += 1
+        self._ended_here += result.problem.cost(trial)
         if time.monotonic() - self._shown_at >= OFTEN:
             self.show()
 
@@ -150,7 +152,7 @@ class Line:
         self._handle.update(self._drawn(), raw=True)
 
     def _drawn(self) -> dict[str, str]:
-        filled = min(WIDTH, WIDTH * self._done // self._budget)
+        filled = min(WIDTH, int(WIDTH * self._done // self._budget))
         parts = [
             f"{'━' * filled}{'─' * (WIDTH - filled)} {self._done}/{self._budget}",
             self._found,

@@ -35,6 +35,13 @@ IN_PATH = re.compile(r":(?!/).*@", re.DOTALL)  # a file may have been named by m
 SPOKEN = ("sslmode", "host", "port", "dbname", "user")  # settings in a query that are no secrets
 
 
+def placed(url: sa.URL, folder: Path) -> str:
+    """The URL, with the path of a file made absolute, so that it means the same in any folder."""
+    if _is_file(url) and url.database not in (None, "", ":memory:"):
+        url = url.set(database=str(folder / url.database))
+    return url.render_as_string(hide_password=False)
+
+
 def is_url(text: str) -> bool:
     """Whether a text is meant as the URL of a store, if perhaps mistyped, and not as the name of a file."""
     return "://" in text or bool(

@@ -10,16 +10,17 @@ import sqlalchemy as sa
 
 from bopp import log
 from bopp.errors import StoreError
-from bopp.plain import read_recipe
+from bopp.fidelity import LEAST, suggest_within
 from bopp.space import Params
-from bopp.study import identity
+from bopp.study import identity, sources
 from bopp.study.definition import Definition
 from bopp.study.known import Known
 from bopp.study.leases import Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.sources import Taught
 from bopp.study.store import Moment, Store
 from bopp.study.tickets import Hold, Tickets
-from bopp.suggest import Recipe, suggest
+from bopp.suggest import Recipe
 from bopp.trial import Origin, Trial
 
 
@@ -38,24 +39,33 @@ class Asking:
     """Plans the next trial outside of any transaction, and claims it in one: the first to claim gets it."""
 
     def __init__(
-        self, store: Store, ledger: Ledger, tickets: Tickets, definition: Definition, recipe: Recipe | None
+        self,
+        store: Store,
+        ledger: Ledger,
+        tickets: Tickets,
+        definition: Definition,
+        recipe: Recipe | None,
+        knowledge: tuple[Taught, ...] = (),
     ):
         self._store = store
         self._ledger = ledger
         self._tickets = tickets
         self._definition = definition
-        self._recipe = recipe
+        self._given = recipe
+        self._knowledge = knowledge
+        self._recipe: Recipe | None = None
         self._watch = Watch()
 
     @property
     def recipe(self) -> Recipe:
         """How it suggests; read only when needed, so that a study can be looked at without it."""
         if self._recipe is None:
-            self._recipe = read_recipe(self._definition.parts)
+            parts, problem = self._definition.parts, self._definition.problem
+            self._recipe = sources.read(parts, problem, self._given, self._knowledge)
         return self._recipe
 
     def ask(self, budget: float, run: object = None) -> Trial | None:
-        """The next trial; None once `budget` trials were asked for and there is none to take over."""
+        """The next trial; None once `budget` is spent and there is none to take over."""
         ticket = new_ticket()
         with self._store.turn(self._definition.id):
             while plan := self._plan(budget):
@@ -85,19 +95,20 @@ class Asking:
         if over:
             old = known.trials[over[0].number]
             return Plan(old.number, old.params, old.origin, replaces=over[0])
-        if known.begun >= budget:
+        left = budget - known.begun
+        if left < LEAST:
             return None
         for ticket, part in queued:
             whole = self._definition.problem.space.is_whole(part)
-            return Plan(number, part if whole else self._suggested(known, part), "queued", pops=ticket)
-        return Plan(number, self._suggested(known, {}), "suggested")
+            return Plan(number, part if whole else self._suggested(known, part, left), "queued", pops=ticket)
+        return Plan(number, self._suggested(known, {}, left), "suggested")
 
-    def _suggested(self, known: Known, part: Params) -> Params:
+    def _suggested(self, known: Known, part: Params, left: float) -> Params:
         """Params that have these already."""
-        self._definition.problem.check_searchable()
-        space, key = self._definition.problem.space, (self._definition.seed, len(known.trials))
-        space = space.holding(part) if part else space
-        return space.decode(suggest(space, self.recipe, known.history(), key))
+        problem, key = self._definition.problem, (self._definition.seed, len(known.trials))
+        problem.check_searchable()
+        space = problem.space.holding(part) if part else problem.space
+        return space.decode(suggest_within(left, problem.fidelity, space, self.recipe, known.history(), key))
 
     def _look(self, connection: sa.Connection) -> tuple[Known, list[Lease], list[tuple[str, Params]]]:
         """The trials, the leases of other workers that are over, and the head of the queue."""

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -14,11 +16,14 @@ from sqlalchemy import exc
 
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.legible import brief
+from bopp.optimizer import Knowledge
 from bopp.problem import Declaration, Direction, Problem
 from bopp.result import Result
 from bopp.study import faults, leases, migration, schema, seal
+from bopp.study.address import understood
 from bopp.study.definition import Definition, Wanted, written
 from bopp.study.ledger import Ledger
+from bopp.study.sources import LEARN, check_sources
 from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.suggest import Recipe
@@ -37,6 +42,7 @@ def open_study(
     recipe: Recipe | None = None,
     lease: float | None = 60.0,
     *,
+    knowledge: Knowledge = (),
     migrate: bool | Mapping[str, Any] = False,
     read_only: bool = False,
 ) -> Study:
@@ -52,28 +58,45 @@ def open_study(
         recipe: how to suggest; by default the study's own, or `Recipe.default()` for a new study.
         lease: how many seconds a worker may be silent before its trials go to others. None: this process
             holds its trials until they are told, as for experiments by hand or in a laboratory.
+        knowledge: what you know but did not measure, such as [pseudo.Images(exchange=("a", "b"))]. It is kept
+            with the study, and the data that it carries; by default that of the study itself.
         migrate: go on in this space although the study has another one. Trials that fit it are kept, and the
             others are dropped; a new parameter wants the value that it had so far, as in {"dropout": 0.0}.
         read_only: only look: nothing is written, and a store of an earlier version is not migrated.
 
-    Space, direction, seed and recipe belong to the study: values that differ from its own are refused, unless
-    `migrate` says otherwise of the space.
+    Space, direction, seed, recipe and knowledge belong to the study: values that differ from its own are
+    refused, unless `migrate` says otherwise of the space.
     """
+    wanted = Wanted.checked(space, direction, seed, recipe, knowledge)
+    return open_wanted(url, name, wanted, lease, migrate, read_only)
+
+
+def open_wanted(
+    url: str,
+    name: str,
+    wanted: Wanted,
+    lease: float | None = 60.0,
+    migrate: bool | Mapping[str, Any] = False,
+    read_only: bool = False,
+) -> Study:
+    """Open the study of this name if it is the one wanted, or create that."""
     checked_name(name)
     leases.checked(lease)
-    wanted = Wanted.checked(space, direction, seed, recipe)
-    new = None if space is None or read_only else wanted.columns()  # may raise, so before the file is created
-    store = Store(url, "look" if read_only else "use" if space is None else "create")
+    new = None if wanted.problem is None or read_only else cache(wanted.columns)
+    if new and not (wanted.knowledge and _may_have(url)):
+        new()  # it may raise, so before the file is created; but with knowledge it may take long
+    store = Store(url, "look" if read_only else "use" if wanted.problem is None else "create")
     try:
         definition = known = Definition.read(_found_or_created(store, name, wanted, new))
         if wanted.problem is not None and migrate is not False:
             definition = replace(known, problem=known.problem.in_space(wanted.problem.space))
         wanted.compare(definition)
         if definition.problem.space != known.problem.space:
+            _check_fits(definition)
             migration.migrate(store, known, definition.problem, {} if migrate is True else migrate)
         if wanted.whole and wanted.problem is not None:
             definition = replace(definition, problem=wanted.problem)  # with its functions
-        return Study(store, definition, recipe, lease)
+        return Study(store, definition, wanted.recipe, lease, wanted.knowledge if wanted.compares else ())
     except BaseException:
         store.close()
         raise
@@ -152,18 +175,32 @@ def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at:
     return row
 
 
-def _found_or_created(store: Store, name: str, wanted: Wanted, new: dict[str, Any] | None) -> sa.RowMapping:
+def _found_or_created(
+    store: Store, name: str, wanted: Wanted, new: Callable[[], dict[str, Any]] | None
+) -> sa.RowMapping:
     """The row of a study, created if there is none and `new` says what to create."""
     row = store.read(lambda connection: find(connection, name))
     if row is None and new is not None:
-        now = datetime.now(UTC).isoformat()
+        columns, now = new(), datetime.now(UTC).isoformat()
         row = store.write(
-            lambda connection: find(connection, name) or create(connection, name, new, now), alone=True
+            lambda connection: find(connection, name) or create(connection, name, columns, now), alone=True
         )
     if row is None:
         why = ". Opened to look, none is created" if wanted.problem else ". A new one wants a space"
         raise _absent(store, name, why)
     return row
+
+
+def _may_have(url: str) -> bool:
+    """Whether there may be studies in a store already."""
+    path = understood(url)[1]
+    return path is None or (isinstance(path, Path) and path.exists())
+
+
+def _check_fits(study: Definition) -> None:
+    """Refuse to move a study whose knowledge has no place in the new space."""
+    what = f"{study.name!r} knows what does not fit the new space ({LEARN})"
+    check_sources(study.knowledge, study.problem, what)
 
 
 def _seen(connection: sa.Connection, row: sa.RowMapping, look: Callable[[Result], T]) -> T | BoppError:

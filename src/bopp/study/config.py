@@ -11,17 +11,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bopp.errors import ConfigError, SpaceError
-from bopp.problem import Direction
+from bopp.errors import BoppError, ConfigError, SpaceError
+from bopp.fidelity import Fidelity
+from bopp.problem import Direction, Problem
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
-from bopp.study.address import censored, discreet, is_url, without_password
+from bopp.study.address import censored, discreet, is_url, placed, without_password
 from bopp.study.command import Command, inert
 from bopp.study.function import python_objective
+from bopp.study.knowing import Place, known
+from bopp.study.sources import Taught
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
 from bopp.suggest import Recipe
 
-TABLES = "[study], [objective] and [space]"
+TABLES = "[study], [objective], [space] and [[knowledge]]"
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,17 @@ class Config:
     target: float | None
     lease: float
     failures: Policy
-    space: Space
+    space: Space  # with the levels of a fidelity
     source: str | Command | None
+    knowledge: tuple[Taught, ...] = ()
+    fidelity: Fidelity | None = None
+
+    @property
+    def declared(self) -> tuple[Space | Problem, Direction | None]:
+        """What is to be found and in which direction, as `open_study` takes them."""
+        if self.fidelity is None:
+            return self.space, self.direction
+        return Problem(self.space, {"value": self.direction}, fidelities=self.fidelity), None
 
     def objective(self) -> Callable[[Params], Any]:
         """The function or the program to call; a function is imported from the file's folder."""
@@ -63,7 +75,7 @@ def load(path: Path) -> Config:
     try:
         document = _parsed(path)
         for name in document:
-            if name not in ("study", "objective", "space"):
+            if name not in ("study", "objective", "space", "knowledge"):
                 raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}")
         return _config(path, document)
     except ConfigError as error:
@@ -106,12 +118,19 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
     folder = path.parent.resolve()
     study = read_table("[study]", StudyTable, document.get("study", {}))
     objective = document.get("objective")
-    space = _space(document.get("space", {}))
+    space, fidelity = _space(document.get("space", {})), _fidelity(study.fidelities)
+    if fidelity is not None:
+        try:
+            space = fidelity.within(space)
+        except SpaceError as error:
+            raise ConfigError(f"[space] {error}") from None
+    store = _resolved(study.store, folder)
+    place = Place(path, folder, (store, study.name))
     return Config(
         path=path,
         folder=folder,
         name=study.name,
-        store=_resolved(study.store, folder),
+        store=store,
         direction=study.direction,
         budget=study.budget,
         seed=study.seed,
@@ -123,6 +142,8 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         failures=study.failures,
         space=space,
         source=None if objective is None else _source(objective, space, folder),
+        fidelity=fidelity,
+        knowledge=known(document.get("knowledge", []), Problem.of(space, study.direction), place),
     )
 
 
@@ -154,6 +175,21 @@ def _space(table: Any) -> Space:
         raise ConfigError(f"[space] {error}") from None
 
 
+def _fidelity(table: Any) -> Fidelity | None:
+    """The levels of a list, or of a list of pairs with their costs."""
+    if table is None:
+        return None
+
+    def costs(given: Any) -> Any:
+        paired = isinstance(given, tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in given)
+        return dict(given) if paired else given
+
+    try:
+        return Fidelity.of({name: costs(given) for name, given in table.items()})
+    except BoppError as error:
+        raise ConfigError(f"[study] {error}") from None
+
+
 def _resolved(url: str, folder: Path) -> str:
     """The URL, with the path of a file made absolute, so that it means the same in any folder."""
     try:
@@ -167,7 +203,7 @@ def _resolved(url: str, folder: Path) -> str:
         raise ConfigError(
             "[study] store: wanted a file or a server, got a store in memory, which would be lost"
         )
-    return parsed.set(database=str(folder / parsed.database)).render_as_string(hide_password=False)
+    return placed(parsed, folder)
 
 
 def _in_file(path: Path, text: str) -> ConfigError:

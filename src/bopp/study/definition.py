@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from bopp.arguments import checked_recipe, checked_seed, is_seed
 from bopp.errors import StudyError, reading
 from bopp.parts import SWITCH, written_alike
 from bopp.plain import (
-    other_part,
     read_direction,
     read_problem,
     read_space,
@@ -22,8 +21,9 @@ from bopp.plain import (
     write_space,
 )
 from bopp.problem import Declaration, Direction, Problem, checked_direction
-from bopp.study import seal
+from bopp.study import seal, sources
 from bopp.study.schema import studies
+from bopp.study.sources import LEARN, Row, Taught, taught
 from bopp.suggest import Recipe
 
 MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
@@ -31,13 +31,18 @@ MIGRATE = "to go on in the new one with the trials that fit: open_study(..., mig
 
 @dataclass(frozen=True)
 class Definition:
-    """What identifies a study; only the recipe can be changed later, and only by an explicit switch."""
+    """What identifies a study; only recipe and knowledge can be changed later, and only by a switch."""
 
     id: int
     name: str
     problem: Problem
     seed: int
     parts: dict[str, Any]  # of the recipe, as plain values
+
+    @property
+    def knowledge(self) -> list[Row]:
+        """The sources among the parts."""
+        return sources.split(self.parts)[1]
 
     @staticmethod
     def read(row: sa.RowMapping) -> Definition:
@@ -61,6 +66,8 @@ class Wanted:
     seed: int | None = None
     recipe: Recipe | None = None
     whole: bool = False  # whether a Problem was given, rather than a space
+    knowledge: tuple[Taught, ...] = ()
+    compares: bool = True  # whether a study that is there must have this knowledge
 
     @staticmethod
     def checked(
@@ -68,6 +75,8 @@ class Wanted:
         direction: Direction | None,
         seed: int | None,
         recipe: Recipe | None,
+        knowledge: Any = (),
+        compares: bool = True,
     ) -> Wanted:
         """What was given, checked."""
         return Wanted(
@@ -76,6 +85,8 @@ class Wanted:
             seed=None if seed is None else checked_seed(seed),
             recipe=None if recipe is None else checked_recipe(recipe),
             whole=isinstance(space, Problem),
+            knowledge=taught(knowledge, recipe),
+            compares=compares,
         )
 
     def columns(self) -> dict[str, Any]:
@@ -87,7 +98,7 @@ class Wanted:
             "direction": next(iter(self.problem.objectives.values())),
             "problem": write_problem(self.problem),
             "seed": self.seed or 0,
-            "recipe": write_recipe(checked_recipe(self.recipe)),
+            "recipe": sources.write(checked_recipe(self.recipe), self.knowledge, self.problem),
         }
 
     def compare(self, study: Definition) -> None:
@@ -101,15 +112,25 @@ class Wanted:
             if not written_alike(_sorted(theirs["constraints"]), _sorted(mine["constraints"])):
                 had, got = _short(theirs["constraints"]), _short(mine["constraints"])
                 raise StudyError(f"{study.name!r} has constraints {had}, got {got}")
+            _compare(study.name, "fidelities", theirs.get("fidelities", {}), mine.get("fidelities", {}))
         elif self.direction is not None:
             _compare(study.name, "direction", study.problem.direction, self.direction)
         if self.seed is not None:
             _compare(study.name, "seed", study.seed, self.seed)
-        if self.recipe is not None and (part := other_part(study.parts, self.recipe)):
+        if self.recipe is not None and (part := sources.other_in_recipe(study.parts, self.recipe)):
             stored, given = study.parts.get(part), write_recipe(self.recipe).get(part)
             raise StudyError(
                 f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}"
             )
+        if self.knowledge and self.compares:
+            self._compare_knowledge(study)
+
+    def _compare_knowledge(self, study: Definition) -> None:
+        if sources.are_in(self.knowledge, study.knowledge, study.problem):
+            return
+        had, got = sources.described(study.knowledge), sources.described(self.knowledge)
+        other = "the same with other data" if had == got else got
+        raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}")
 
 
 def written(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -131,6 +152,20 @@ def redefine(connection: sa.Connection, id: int, **columns: Any) -> None:
     check(row)
     new = seal.sealed({**row, **written(columns)}, seal.STUDY)
     connection.execute(studies.update().where(mine).values({name: new[name] for name in (*columns, "seal")}))
+
+
+def rewrite_recipe(
+    connection: sa.Connection, id: int, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Change the parts of a study's recipe, and return them."""
+    text = connection.execute(sa.select(studies.c.recipe).where(studies.c.id == id)).scalar()
+    with reading("the recipe of this study cannot be read", StudyError):
+        parts = _loads(text) if text is not None else {}
+        if not isinstance(parts, dict):
+            raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
+    new = change(parts)
+    redefine(connection, id, recipe=new)
+    return new
 
 
 def _loads(text: str) -> Any:

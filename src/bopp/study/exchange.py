@@ -29,12 +29,16 @@ from bopp.plain import (
     write_trial,
 )
 from bopp.problem import Problem
+from bopp.result import Result
 from bopp.study import catalogue
 from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.sources import check_sources, split
 from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.trial import Trial
 
+EXPORT = b'{"bopp": '  # how an export begins
+PROBLEM = ("objectives", "constraints", "fidelities")
 LONGEST = 200  # characters of what came, in a message
 FORMAT = 3
 """1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks."""
@@ -56,7 +60,7 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     columns = {
         "space": head["space"],
         "direction": next(iter(problem.objectives.values())),
-        "problem": {field: head[field] for field in ("objectives", "constraints")},
+        "problem": {field: head[field] for field in PROBLEM if field in head},
         "seed": head["seed"],
         "recipe": head["recipe"],
     }
@@ -64,6 +68,12 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     with Store(url, "create") as store:
         store.write(partial(_add, name, columns, problem, trials, created_at), alone=True)
     return name
+
+
+def result_of(content: bytes) -> Result:
+    """The trials of an exported study."""
+    _, problem, trials = _read(content)
+    return Result(problem, tuple(trials))
 
 
 def _rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -85,7 +95,7 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
     """The first line, the problem and the trials of an export, which must be complete and unchanged."""
     body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
     body += b"\n"
-    if not content.startswith(b'{"bopp": '):
+    if not content.startswith(EXPORT):
         raise StudyError(f"wanted what bopp export wrote, got {content[:40]!r}")
     if last != _last_line(body):
         raise StudyError("the export is cut off or was changed: its checksum does not fit")
@@ -103,8 +113,10 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
             problem = read_problem(space, head)
         if not isinstance(head["recipe"], dict) or not head["recipe"]:
             raise StudyError(f"wanted the parts of a recipe, got {head['recipe']!r}")
-        if not has_parts_of_yours(head["recipe"]):
-            read_recipe(head["recipe"])
+        rest, known = split(head["recipe"])
+        if not has_parts_of_yours(rest):
+            read_recipe(rest)
+        check_sources(known, problem)
         if not is_seed(head["seed"]):
             raise StudyError("wanted a seed >= 0 and below 1e1000")
         catalogue.checked_name(head["study"])

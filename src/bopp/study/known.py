@@ -15,10 +15,10 @@ from bopp.trial import Trial
 class Known:
     """All trials up to a revision; never changed, so that several threads may look at it.
 
-    `begun` is how many of them are a part of the budget.
+    `begun` is what they cost of the budget, in real evaluations.
     """
 
-    def __init__(self, problem: Problem, trials: tuple[Trial, ...], revision: int, begun: int):
+    def __init__(self, problem: Problem, trials: tuple[Trial, ...], revision: int, begun: float):
         self.trials = trials
         self.revision = revision
         self.begun = begun
@@ -40,9 +40,8 @@ class Known:
                 raise StudyError(f"trial {expected} is missing: the store is damaged")
         if not all(type(revision) is int and revision > 0 for revision in revisions):
             raise StudyError("a trial has no revision: the store is damaged")
-        begun = (
-            self.begun + sum(map(_counts, changed)) - sum(_counts(trials[trial.number]) for trial in again)
-        )
+        before = sum(self._cost(trials[trial.number]) for trial in again)
+        begun = self.begun + sum(map(self._cost, changed)) - before
         for trial in again:
             trials[trial.number] = trial
         trials += new
@@ -60,7 +59,6 @@ class Known:
             self._points = np.array(rows).reshape(-1, self._problem.space.dimension)
         return self._problem.history(self.trials, self._points)
 
-
-def _counts(trial: Trial) -> bool:
-    """Whether it is a part of the budget."""
-    return trial.counts and trial.origin != "observed"
+    def _cost(self, trial: Trial) -> float:
+        """What it costs of the budget."""
+        return self._problem.cost(trial) if trial.counts and trial.origin != "observed" else 0

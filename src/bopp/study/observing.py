@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import sqlalchemy as sa
 
-from bopp.errors import TellError
+from bopp.errors import ConfigError, TellError
 from bopp.problem import Problem
 from bopp.study import identity
 from bopp.study.ledger import Claim, Ledger, storable
 from bopp.study.store import Store
 from bopp.trial import Trial
+
+
+def text_of(file: Path) -> str:
+    """The text of a table, with the ends of lines as they are."""
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: wanted UTF-8, got {error.object[error.start : error.end]!r}") from None
 
 
 def from_elsewhere(problem: Problem, trial: Trial) -> Trial:

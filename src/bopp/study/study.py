@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import sqlalchemy as sa
 
-from bopp import log
+from bopp import log, pseudo
 from bopp.arguments import checked_count, checked_recipe, checked_text, failed
-from bopp.errors import LateTell, StoreError, TellError
-from bopp.plain import write_recipe
+from bopp.errors import LateTell, StoreError, StudyError, TellError
+from bopp.knowledge import Account
+from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
+from bopp.pseudo import Source
 from bopp.result import Result
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
 from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
+from bopp.study import sources
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
-from bopp.study.definition import Definition, redefine
+from bopp.study.definition import Definition, rewrite_recipe
 from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.observing import add_all, from_elsewhere
 from bopp.study.runner import run_study
+from bopp.study.sources import Taught, taught
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
 from bopp.suggest import Recipe
 from bopp.trial import Answer, Trial
+from bopp.view.prediction import accounts_of
 
 if TYPE_CHECKING:
     import pandas
+
+    from bopp.view.explanation import Explanation
 
 
 class Study:
@@ -47,13 +55,19 @@ class Study:
     """
 
     def __init__(
-        self, store: Store, definition: Definition, recipe: Recipe | None = None, lease: float | None = 60.0
+        self,
+        store: Store,
+        definition: Definition,
+        recipe: Recipe | None = None,
+        lease: float | None = 60.0,
+        knowledge: tuple[Taught, ...] = (),
     ):
         self._store = store
         self._definition = definition
         self._ledger = Ledger(definition.id, definition.problem, definition.name)
         self._tickets = Tickets(store, self._ledger, lease)
-        self._asking = Asking(store, self._ledger, self._tickets, definition, recipe)
+        self._recipe, self._knowledge = recipe, knowledge  # as they were given, with functions of your own
+        self._asking = Asking(store, self._ledger, self._tickets, definition, recipe, knowledge)
         self._corrections = Corrections(store, self._ledger)
 
     @property
@@ -93,6 +107,11 @@ class Study:
         return self._asking.recipe
 
     @property
+    def knowledge(self) -> tuple[Account, ...]:
+        """What became of each source of knowledge: how far it is trusted now, and what it was worth."""
+        return accounts_of(self.result, self.recipe)
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, in the order in which they were asked for or observed."""
 
@@ -105,7 +124,19 @@ class Study:
     @property
     def result(self) -> Result:
         """What is known so far."""
-        return Result(self.problem, self.trials)
+        known: tuple[Source, ...] = ()
+        if self._definition.knowledge:
+            with suppress(StudyError):  # parts of your own, or of another version: look without them
+                known = pseudo.sources(self.recipe.pseudo)
+        return Result(self.problem, self.trials, known)
+
+    def explain(self, trial: Trial | int) -> Explanation:
+        """What the model believed of a trial when it was suggested, and what drew it there.
+
+        It is computed anew, with the recipe that the study has now. A value that was told while the trial was
+        being suggested counts as known.
+        """
+        return self.result.explain(trial, self.recipe, seed=self.seed)
 
     @property
     def best(self) -> Trial:
@@ -160,7 +191,7 @@ class Study:
         return [cast(Trial, self.ask_within(math.inf)) for _ in range(checked_count("ask: count", count))]
 
     def ask_within(self, budget: float, run: object = None) -> Trial | None:
-        """The next trial; None once `budget` trials were asked for and there is none to take over.
+        """The next trial; None once `budget` is spent and there is none to take over.
 
         `run` says who asks, if it will give back what it leaves untold.
         """
@@ -244,11 +275,35 @@ class Study:
         self._tickets.renew()
 
     def switch_recipe(self, recipe: Recipe) -> None:
-        """Suggest with another recipe from now on; whoever has the study open already keeps the old one."""
-        parts = write_recipe(checked_recipe(recipe))
-        self._store.write(partial(redefine, id=self._definition.id, recipe=parts))
-        self._definition = replace(self._definition, parts=parts)
-        self._asking = Asking(self._store, self._ledger, self._tickets, self._definition, recipe)
+        """Suggest with another recipe from now on; whoever has the study open already keeps the old one.
+
+        What the study knows it knows with any recipe, unless that has sources of knowledge itself.
+        """
+        own = taught((), checked_recipe(recipe))
+        parts, before = sources.write(recipe, own, self.problem), self._definition.knowledge
+
+        def change(stored: dict[str, Any]) -> dict[str, Any]:
+            return parts if own else sources.joined(parts, sources.split(stored)[1])
+
+        self._redefine(change)
+        self._recipe = recipe
+        if own or self._definition.knowledge != before:
+            self._knowledge = own
+        self._begin()
+
+    def switch_knowledge(self, knowledge: Knowledge) -> None:
+        """Know this and nothing else from now on, besides the trials; (): nothing.
+
+        Whoever has the study open already goes on with what it knew.
+        """
+        self.know(taught(knowledge))
+
+    def know(self, knowledge: tuple[Taught, ...]) -> None:
+        """Know this from now on, of which some may have to be read first."""
+        rows = [one.written(self.problem) for one in knowledge]
+        self._redefine(lambda stored: sources.joined(stored, rows))
+        self._knowledge = knowledge
+        self._begin()
 
     def optimize(
         self,
@@ -272,7 +327,8 @@ class Study:
         Args:
             objective: takes the params by keyword or as a dict, and returns a number, or a dict with every
                 name that the problem declares; an exception or NaN is a failed trial. It may be async.
-            budget: trials in total, including failed ones but not those observed elsewhere.
+            budget: trials in total, including failed ones but not those observed elsewhere. With fidelities
+                it counts real ones, a cheap one by its share of the cost.
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
             executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere (None).
@@ -303,6 +359,17 @@ class Study:
         """Give back trials that were not told, unless `lease` is None, and close the database."""
         self._tickets.close()
         self._store.close()
+
+    def _redefine(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Change the parts of the recipe."""
+        parts = self._store.write(partial(rewrite_recipe, id=self._definition.id, change=change))
+        self._definition = replace(self._definition, parts=parts)
+
+    def _begin(self) -> None:
+        """Suggest as the definition says now."""
+        self._asking = Asking(
+            self._store, self._ledger, self._tickets, self._definition, self._recipe, self._knowledge
+        )
 
     def _settle(self, trial: Trial | int, answer: Answer) -> Trial:
         number, answer = number_of(trial), storable_answer(answer)

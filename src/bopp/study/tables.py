@@ -1,7 +1,8 @@
 """Tables: what the tables of a study file may hold; a mistake in one becomes a line that names the field.
 
-A table has the fields of a dataclass: [study] and [objective] of one defined here, a parameter of its own
-class, so that a new kind of parameter needs no table. The annotation of a field says what it may hold.
+A table has the fields of a dataclass: [study], [objective] and [[knowledge]] of one defined here, a parameter
+of its own class, so that a new kind of parameter needs no table. The annotation of a field says what it may
+hold.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number o
 Options = Annotated[list[Any], Meta(description="a list of options")]
 
 Value = Annotated[Any, Meta(description="a text, a number, true or false")]
+Names = Annotated[list[Any], Meta(description='a list of names such as ["a", "b"]')]
+Named = Annotated[dict[str, Any], Meta(description="a table such as { x = 0.5 }")]
 Conditions = Annotated[dict[str, Any], Meta(description='a table such as { optimizer = ["sgd"] }')]
+Fidelities = Annotated[dict[str, Any], Meta(description="a table such as { epochs = [1, 9, 81] }")]
 
 DESCRIBED: dict[Any, Any] = {
     float: Number,
@@ -93,6 +97,7 @@ class StudyTable:
     target: Number | None = None
     lease: Seconds = 60.0
     failures: FailurePolicy = "stop"
+    fidelities: Fidelities | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,73 @@ class ObjectiveTable:
     command: Lines | None = None
     shell: Truth = False
     stdin: Truth = False
+
+
+@dataclass(frozen=True)
+class ImagesTable:
+    exchange: Names | None = None
+    mirror: Named | None = None
+    period: Named | None = None
+    trust: Number | None = None
+
+
+@dataclass(frozen=True)
+class GuessesTable:
+    near: Named | None = None
+    within: Number | None = None
+    good: Named | None = None
+    more: Names | None = None
+    less: Names | None = None
+    trust: Number | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuessTable:
+    at: Named
+    value: Number
+    give_or_take: Number
+
+
+@dataclass(frozen=True)
+class CheapTable:
+    csv: Text | None = None
+    column: Text | None = None
+    python: Reference | None = None
+    points: Whole | None = None
+    direction: Way | None = None
+    trust: Number | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierTable:
+    store: Text
+    study: Text | None = None
+    trust: Number | None = None
+
+
+@dataclass(frozen=True)
+class LimitsTable:
+    at_least: Number | None = None
+    at_most: Number | None = None
+    trust: Number | None = None
+
+
+KNOWLEDGE: dict[str, Any] = {
+    "images": ImagesTable,
+    "guesses": GuessesTable,
+    "cheap": CheapTable,
+    "earlier": EarlierTable,
+    "limits": LimitsTable,
+}
+Source = Annotated[str, Meta(pattern=_one_of(KNOWLEDGE), description=_listed(KNOWLEDGE))]
+
+
+def knowledge(where: str, row: Any, *also: str) -> Any:
+    """A table of [[knowledge]]; it may have the fields in `also`, which are left out."""
+    if not isinstance(row, dict):
+        raise ConfigError(f"{where}: wanted a table, got {shown(row)}")
+    kind = _converted(f"{where}: kind", Source, row.get("kind"))
+    return read_table(f"{where} {kind}:", KNOWLEDGE[kind], row, "kind", *also)
 
 
 def parameter(where: str, row: Any) -> Parameter:

@@ -15,6 +15,7 @@ workers = 1                    # evaluations at the same time
 # target = -9.0                # stop as soon as a trial is this good
 lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
 # failures = "continue"        # do not stop where the first three evaluations fail alike
+# fidelities = { epochs = [1, 9, 81] }   # a parameter more: short evaluations come cheaper, the last is real
 
 [objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
 python = "objective:loss"      # the function loss in objective.py, beside this file
@@ -32,6 +33,15 @@ warmup = { type = "int", low = 0, high = 50 }                   # both ends incl
 method = { type = "choice", options = ["heavy ball", "nesterov"], ordered = false }   # true: by their order
 # A number may have a step = 0.5, and any parameter a when = { method = ["nesterov"] }: it is there only then.
 # { type = "fixed", value = 30 } is passed on and not searched for.
+
+# What you know but did not measure. It is weighed against the trials: what they speak against is ignored.
+# [[knowledge]]
+# kind = "guesses"
+# near = { momentum = 0.9 }    # where the best setting probably is; or good = { rate = [0.01, 0.1] }
+# [[knowledge]]
+# kind = "earlier"
+# store = "last-month.db"      # the studies in it; without this table: bopp run --earlier last-month.db
+# Other kinds: "images" (exchange, mirror, period), "cheap" (csv or python), "limits" (at_least, at_most).
 """
 
 OBJECTIVE_TEMPLATE = """\

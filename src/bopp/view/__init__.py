@@ -2,6 +2,7 @@
 
 convergence, timeline, distribution, coordinates   what happened, as data without matplotlib
 slices, contour, importance, calibration           what the model believes, likewise
-values, points                                     what they share
+explanation, pulls                                 what it believed of a trial when it was suggested, likewise
+values, points, prediction, sources                what they share
 drawing, canvas                                    the pictures; they need the `plot` extra
 """

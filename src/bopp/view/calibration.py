@@ -42,8 +42,9 @@ class Calibration:
 def calibration(result: Result, recipe: Recipe | None = None) -> Calibration:
     """Every finished trial as the model of all others predicts it, noise included.
 
-    The model is that of the recipe; None is the default one. Its hyper-parameters stay those of all trials,
-    so it looks a little better than it would be.
+    The model is that of the recipe; None is the default one. It is the one without sources of knowledge, by
+    which they are judged: what they say was weighed against the very values that would be left out. Its
+    hyper-parameters stay those of all trials, so it looks a little better than it would be.
     """
     trials = finished(result, "calibration", least=2)
     model = believe(result.history().data, Recipe.default() if recipe is None else recipe)

@@ -12,13 +12,13 @@ from bopp.data import Array
 from bopp.errors import NoResultError, SpaceError
 from bopp.parameter import Parameter
 from bopp.result import Result
-from bopp.suggest import Recipe, believe
+from bopp.suggest import Recipe
 from bopp.threads import one_thread
 from bopp.trial import Trial
 from bopp.view.coordinates import Axis, axis_of
 from bopp.view.importance import importance
 from bopp.view.points import through
-from bopp.view.prediction import in_units
+from bopp.view.prediction import in_units, model_of
 from bopp.view.values import best_of, checked_names, finished, ranked, searched, values_of
 
 POINTS = 51  # along a range of numbers
@@ -55,8 +55,8 @@ class Contour:
 def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe | None = None) -> Contour:
     """The mean over these two parameters, or over the two most important ones if `names` is None.
 
-    The model is that of the recipe; None is the default one. Where the best trial lacks one of the
-    parameters, the others are as in the best trial that has both.
+    The model is that of `model_of`. Where the best trial lacks one of the parameters, the others are as in
+    the best trial that has both.
     """
     trials = ranked(result, finished(result, "a contour"))
     one, other = _most_important(result, trials) if names is None else _pair(result, names)
@@ -66,7 +66,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     across, up = (_along(result.space.parameters[name]) for name in (one, other))
     pairs = {one: across * len(up), other: [value for value in up for _ in across]}
     points, there = through(result.space, [*having, *trials], pairs)
-    model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
+    model = model_of(result, recipe)
     mean = np.where(there, in_units(result.problem, model, model.beliefs.mean(points)), np.nan)
     x, y = _places(result, one, across), _places(result, other, up)
     best, done = best_of(result), sorted(having, key=lambda trial: trial.number)

@@ -17,7 +17,7 @@ class Convergence:
     """How the values changed from trial to trial.
 
     numbers       the finished trials, counted from 0
-    spent         how many evaluations had been spent once each of them had ended, failed ones included;
+    spent         how many real evaluations had been spent once each of them had ended, failed ones included;
                   a trial that was observed elsewhere costs none
     observed      whether each was observed elsewhere
     values        (n,) their values
@@ -27,12 +27,12 @@ class Convergence:
     """
 
     numbers: list[int]
-    spent: list[int]
+    spent: list[float]
     observed: list[bool]
     values: Array
     best: Array
     failed: list[int]
-    failed_spent: list[int]
+    failed_spent: list[float]
 
 
 def convergence(result: Result) -> Convergence:
@@ -40,22 +40,22 @@ def convergence(result: Result) -> Convergence:
     trials = finished(result, "a convergence plot")
     values = values_of(result, trials)
     known = best_of(result) is not None
-    feasible = [known and result.problem.feasible(trial) for trial in trials]
-    gains = np.where(feasible, result.problem.gain(values), np.nan)
+    chosen = [known and result.problem.real(trial) and result.problem.feasible(trial) for trial in trials]
+    gains = np.where(chosen, result.problem.gain(values), np.nan)
     spent = dict(
         zip(
             (trial.number for trial in result.trials),
-            accumulate(trial.spent for trial in result.trials),
+            accumulate(result.problem.cost(trial) if trial.spent else 0 for trial in result.trials),
             strict=True,
         )
     )
     failed = [trial.number for trial in result.trials if trial.state == "failed"]
     return Convergence(
         numbers=[trial.number for trial in trials],
-        spent=[int(spent[trial.number]) for trial in trials],
+        spent=[spent[trial.number] for trial in trials],
         observed=[trial.origin == "observed" for trial in trials],
         values=values,
         best=result.problem.gain(np.fmax.accumulate(gains)),  # fmax prefers any number to NaN
         failed=failed,
-        failed_spent=[int(spent[number]) for number in failed],
+        failed_spent=[spent[number] for number in failed],
     )

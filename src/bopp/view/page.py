@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from bopp.errors import NoResultError
+from bopp.knowledge import Account
 from bopp.legible import cut, one_line
 from bopp.problem import Problem
 from bopp.result import Result
@@ -18,7 +19,10 @@ CELL = "text-align:left"  # the rest is left to the theme of the notebook, light
 
 
 def page(result: Result, title: str | None = None) -> str:
-    """What was found, how many trials there are in each state, and tables of the best and the latest ones."""
+    """What was found, how many trials there are in each state, and tables of the best and the latest ones.
+
+    If the run had sources of knowledge, a table says what became of them.
+    """
     problem, trials = result.problem, result.trials
     best = _ranked(problem, trials)[:SHOWN]
     latest = trials[-SHOWN:]
@@ -28,6 +32,7 @@ def page(result: Result, title: str | None = None) -> str:
         f"<div>{_text(_counts(trials))}</div>",
         _table("best trials", problem, best) if best else "",
         _table("latest trials", problem, latest) if latest else "",
+        _knowledge(result.knowledge) if result.sources else "",
     ]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
@@ -52,7 +57,8 @@ def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
     if len(problem.objectives) > 1:
         return []
     try:
-        finished = [trial for trial in trials if trial.state == "done" and problem.feasible(trial)]
+        done = [trial for trial in trials if trial.state == "done" and problem.real(trial)]
+        finished = [trial for trial in done if problem.feasible(trial)]
     except NoResultError:  # a condition that cannot be checked here
         return []
     return sorted(finished, key=lambda trial: -problem.gain(trial.values[problem.objective]))
@@ -70,10 +76,19 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
         ]
         for trial in trials
     ]
+    return _rows(caption, head, rows)
+
+
+def _rows(caption: str, head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     return (
         f"<div>{caption}</div><table><thead>{_row('th', head)}</thead>"
         f"<tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
     )
+
+
+def _knowledge(accounts: Sequence[Account]) -> str:
+    rows = [[account.name, f"{account.trust:.2f}", f"{account.worth:+.1f}"] for account in accounts]
+    return _rows("what was known besides", ["source", "trust", "worth"], rows)
 
 
 def _remark(problem: Problem, trial: Trial) -> str:

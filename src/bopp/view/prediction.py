@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.errors import SpaceError
+from bopp.fidelity import searched
+from bopp.knowledge import Account
 from bopp.problem import Problem
+from bopp.pseudo import Sum, sources
+from bopp.pseudo.policy import parts
 from bopp.result import Result
-from bopp.suggest import Model, Recipe, believe
+from bopp.suggest import Model, Recipe, learn
 from bopp.threads import one_thread
 from bopp.view.values import finished
 
 LARGEST = np.finfo(np.float64).max
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(
-    32
-)  # E[g(z)] for a standard normal z, by Gauss and Hermite
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)  # E[g(z)], z standard normal, by Gauss and Hermite
 
 
 class Prediction(NamedTuple):
@@ -34,23 +37,52 @@ def predictions(
 ) -> list[Prediction]:
     """Mean and standard deviation of the objective at each of the params, without noise of measurements.
 
-    The model is that of the recipe; None is the default one.
+    The model is that of `model_of`.
     """
     if isinstance(params, str) or not isinstance(params, Sequence):
         raise SpaceError(f"wanted a dict of params or a list of them, got {params!r}")
     finished(result, "a prediction")
     U = np.array([result.space.encode(one) for one in params]).reshape(-1, result.space.dimension)
-    model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
-    mean, sd = model.beliefs(U)
-    values = in_units(result.problem, model, mean[:, None] + sd[:, None] * NODES)
+    model = model_of(result, recipe)
+    return expected(result.problem, model, *model.beliefs(U))
+
+
+def model_of(result: Result, recipe: Recipe | None = None) -> Model:
+    """What is believed of a result; None is the default recipe with the sources that the result has."""
+    return learn(result.space, result.history(), recipe_of(result, recipe))
+
+
+def accounts_of(result: Result, recipe: Recipe | None = None) -> tuple[Account, ...]:
+    """What became of each source of knowledge; without measured values each is trusted as its user said."""
+    recipe, history = recipe_of(result, recipe), result.history()
+    if not len(history.data):
+        return tuple(Account(source, source.trust, 0.0) for source in sources(recipe.pseudo))
+    return learn(result.space, searched(result.problem.fidelity, result.space, history), recipe).accounts
+
+
+def recipe_of(result: Result, recipe: Recipe | None = None) -> Recipe:
+    """The recipe given, or the default one with the sources that the result has."""
+    if recipe is not None:
+        return recipe
+    default = Recipe.default()
+    return replace(default, pseudo=Sum((*parts(default.pseudo), *result.sources)))
+
+
+def expected(problem: Problem, model: Model, mean: Array, sd: Array) -> list[Prediction]:
+    """What the model believes (m,) as means and standard deviations in the unit of the objective."""
+    values = in_units(problem, model, mean[:, None] + sd[:, None] * NODES)
     size = np.abs(values).max(initial=0.0) or 1.0  # squares of large values would overflow
-    parts, weights = values / size, WEIGHTS / WEIGHTS.sum()
-    middle = parts @ weights
-    off = np.sqrt((parts - middle[:, None]) ** 2 @ weights)
+    shares, weights = values / size, WEIGHTS / WEIGHTS.sum()
+    middle = shares @ weights
+    off = np.sqrt((shares - middle[:, None]) ** 2 @ weights)
     return [Prediction(*pair) for pair in np.transpose([middle * size, off * size]).tolist()]
 
 
 def in_units(problem: Problem, model: Model, z: Array) -> Array:
-    """The model's values as values of the objective, bounded by the largest float."""
+    """The model's values as values of the objective, within the limits that are known."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.clip(problem.gain(model.scale.inverse(z)), -LARGEST, LARGEST))
+        values = np.asarray(np.clip(problem.gain(model.scale.inverse(z)), -LARGEST, LARGEST))
+    for account in model.accounts:
+        if account.trust > 0.0:  # one that a value has broken has none
+            values = np.clip(values, *account.source.limits())
+    return values

@@ -44,7 +44,7 @@ def best_of(result: Result) -> Trial | None:
 def ranked(result: Result, trials: Sequence[Trial]) -> list[Trial]:
     """Finished trials, the best first; those that meet the constraints before the others."""
     unknown = best_of(result) is None  # no trial meets the constraints, or they cannot be checked here
-    met = [unknown or result.problem.feasible(trial) for trial in trials]
+    met = [result.problem.real(trial) and (unknown or result.problem.feasible(trial)) for trial in trials]
     gains = result.problem.gain(values_of(result, trials))
     order = sorted(range(len(trials)), key=lambda i: (not met[i], -gains[i]))
     return [trials[i] for i in order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from bopp.view.contour import contour as contour_of
 from bopp.view.coordinates import Axis, axis_of
 from bopp.view.drawing.style import (
     BAND,
+    COLOURS,
     DOTS,
     GREY,
     LARGE,
@@ -33,7 +34,7 @@ from bopp.view.drawing.style import (
     star,
 )
 from bopp.view.importance import importance
-from bopp.view.slices import Slice
+from bopp.view.slices import Said, Slice
 from bopp.view.slices import slices as slices_of
 from bopp.view.values import best_of, ends, finished, searched, values_of
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 WIDEST = 4  # slices in a row, at most
 SMOOTH = 20  # so many values along an axis are drawn as lines of equal height, fewer as cells
 LEVELS = 12
+SAYING, MARKERS = COLOURS[1:], ("D", "s", "P", "X", "p", "h")  # of sources of knowledge
 NARROW = 1e-12  # of its size is the least range that matplotlib divides into marks
 HEIGHTS = ("#1f4a7d", "#8fb0cf", "#f2ede4")
 
@@ -65,8 +67,9 @@ def slices(
     for axes in grid.flat[len(shown) :]:
         axes.remove()
     best = best_of(result)
+    sources = list(dict.fromkeys(said.source for one in shown for said in one.said))
     for place, (axes, one) in enumerate(zip(grid.flat, shown, strict=False)):
-        _draw_slice(axes, one, low, high)
+        _draw_slice(axes, one, low, high, sources)
         axes.set_ylim(low, high)
         axes.set_xlabel(drawable(one.name), size=LARGE)
         if best is not None and one.centre != best.number:
@@ -155,13 +158,13 @@ def calibration(result: Result, recipe: Recipe | None = None, title: str | None 
     return finish(figure, result, title, note)
 
 
-def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
-    """A line with a band for numbers, a dot with a bar for each option, and the finished trials."""
+def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float, sources: list[str]) -> None:
+    """A line with a band for numbers, a dot with a bar for each option, the finished trials and sources."""
     parameter = one.parameter
     mean, low, high = bounded([one.mean, one.low, one.high])
     if parameter.numeric:
         drawn = _is_drawn_in_units(parameter, one.along)
-        position = float if drawn else parameter.place
+        position: Callable[[Any], float] = float if drawn else parameter.place
         along, tried = ([position(value) for value in values] for values in (one.along, one.tried))
         axes.fill_between(along, low, high, color=BAND, lw=0, label="two standard deviations")
         axes.plot(along, mean, color=LINE, zorder=4, label="mean of the model")
@@ -173,7 +176,8 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
         elif all(isinstance(value, int) for value in one.along):
             axes.locator_params(axis="x", integer=True)
     else:
-        along, tried = ([parameter.place(value) for value in values] for values in (one.along, one.tried))
+        position = parameter.place
+        along, tried = ([position(value) for value in values] for values in (one.along, one.tried))
         bars = np.array([mean - low, high - mean])
         look: dict[str, Any] = {"fmt": "_", "ms": 14, "mew": 2, "zorder": 4, "color": LINE}
         axes.errorbar(along, mean, bars, label="mean and two standard deviations", **look)
@@ -182,8 +186,26 @@ def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float) -> None:
         arrows(axes, np.array(along), mean, bottom, top, "mean beyond the picture", **hollow)
         _name_options(axes, [(parameter.place(mark), str(mark)) for mark in parameter.marks()])
     dots(axes, np.array(tried), one.told, bottom, top, "evaluation", s=12 if len(tried) < 100 else 6)
+    for said in one.said:
+        x, rank = np.array([position(value) for value in said.along]), sources.index(said.source)
+        _draw_said(axes, said, x, rank, (bottom, top), line=parameter.numeric)
     if one.best is not None:
         star(axes, tried[one.best], one.told[one.best])
+
+
+def _draw_said(axes: Axes, said: Said, x: Array, rank: int, ends: tuple[float, float], line: bool) -> None:
+    """A dashed line for a trend, one for each option if these are no numbers; hollow marks for points."""
+    y, name = bounded(said.values), drawable(said.source)
+    look: dict[str, Any] = {"color": SAYING[rank % len(SAYING)]}
+    if not said.trend:
+        look |= {"marker": MARKERS[rank % len(MARKERS)], "facecolors": "none", "linewidths": 0.8}
+        dots(axes, x, y, *ends, f"points of {name}", s=14 if len(x) < 100 else 8, **look)
+        return
+    look |= {"ls": "--", "lw": 1.2, "zorder": 4, "label": f"trend of {name}"}
+    if line:
+        axes.plot(x, y, **look)
+    else:
+        axes.hlines(y, x - 0.06, x + 0.06, **look)
 
 
 def _is_drawn_in_units(parameter: Parameter, along: list[Any]) -> bool:

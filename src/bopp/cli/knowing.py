@@ -1,0 +1,87 @@
+"""Knowing: give a study what somebody knows besides its trials, and see what that was worth."""
+
+from __future__ import annotations
+
+import json as texts
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bopp.cli.source import STUDY, Json, Name, Source, existing
+from bopp.cli.terminal import print_table, say
+
+if TYPE_CHECKING:
+    from bopp import Study
+    from bopp.study.config import Config
+    from bopp.study.sources import Taught
+
+Earlier = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="<store>", help="Earlier studies to learn from: a database, a URL or an export; repeatable."
+    ),
+]
+
+
+def learn(
+    file: Annotated[Path, typer.Argument(help="The study file.")] = Path(STUDY), earlier: Earlier = None
+) -> None:
+    """Let a study know what its file says now, and --earlier, in place of all that it knew besides trials."""
+    from bopp.study.config import load
+
+    config = load(file)
+    with existing(str(file), None, read_only=False) as study:
+        study.know((*config.knowledge, *given(earlier, config)))
+        say(f"{study.name} knows {knows(study)} from now on")
+
+
+def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
+    """Show what a study knows besides its trials, how far it trusts that now, and what it was worth.
+
+    The worth of a source is by how much it makes the measured values more likely, or, of where the best is,
+    how much better the chance to improve is there than elsewhere; as a natural logarithm. Where it is below
+    0, the values speak against the source.
+    """
+    from bopp.parts import write_part
+    from bopp.study.sources import giver_of, kind_of, origin_of, settings_of
+
+    with existing(source, name) as study:
+        rows, accounts = study.definition.knowledge, study.knowledge
+    pairs = list(zip(rows, accounts, strict=True))
+    if json:
+        found = [
+            {
+                "kind": kind_of(row),
+                "settings": settings_of(row),
+                "by": giver_of(row),
+                "from": origin_of(row),
+                "trust": account.trust,
+                "worth": write_part(account.worth),
+            }
+            for row, account in pairs
+        ]
+        print(texts.dumps(found, indent=1))
+        return
+    cells = [
+        [kind_of(row), f"{account.trust:.2f}", f"{account.worth:+.2f}", settings_of(row)]
+        for row, account in pairs
+    ]
+    print_table(["source", "trust", "worth", "settings"], cells)
+
+
+def given(earlier: Sequence[str] | None, config: Config) -> list[Taught]:
+    """The earlier studies that somebody named."""
+    from bopp.study.knowing import Place
+    from bopp.study.knowing import earlier as studies
+
+    place = Place(config.path, config.folder, (config.store, config.name))
+    return [studies(text, place) for text in earlier or ()]
+
+
+def knows(study: Study) -> str:
+    """What a study knows besides its trials, in a line."""
+    from bopp.study.sources import described
+
+    return described(study.definition.knowledge)

@@ -1,0 +1,51 @@
+"""Informed: a recipe together with what its user knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from bopp.errors import RecipeError
+from bopp.legible import brief
+from bopp.problem import Problem
+from bopp.pseudo import Cheap, Policy, Source, Sum
+from bopp.pseudo.policy import parts
+from bopp.run.objective import called
+from bopp.space import Space
+from bopp.suggest import Recipe
+
+
+def informed(recipe: Recipe, knowledge: Any, problem: Problem) -> Recipe:
+    """The recipe with what is known added to its policy; what does not fit the problem is refused."""
+    known = (*parts(recipe.pseudo), *listed(knowledge))
+    if not any(isinstance(policy, Source) for policy in known) and len(known) == len(parts(recipe.pseudo)):
+        return recipe
+    bound = tuple(_bound(policy, problem) for policy in known)
+    return replace(recipe, pseudo=Sum(bound))
+
+
+def _bound(policy: Policy, problem: Problem) -> Policy:
+    if not isinstance(policy, Source):
+        return policy
+    space, sign = problem.space, float(problem.gain(1.0))
+    if isinstance(policy, Cheap) and callable(policy.values):
+        if problem.fidelity is not None:  # of which a stand-in knows nothing
+            own = {name: one for name, one in space.parameters.items() if name != problem.fidelity.name}
+            space = Space(own)
+        policy = replace(policy, values=called(policy.values, space))
+    return policy.bound(space, sign)
+
+
+def listed(knowledge: Any) -> tuple[Policy, ...]:
+    """The policies of knowledge, however it was given: one, a sum or a list of them."""
+    if knowledge is None:
+        return ()
+    listed = knowledge if isinstance(knowledge, Iterable) and not isinstance(knowledge, str) else [knowledge]
+    found = tuple(part for one in listed for part in parts(one))
+    for one in found:
+        if not callable(one) or isinstance(one, type):
+            raise RecipeError(
+                f"knowledge: wanted policies such as Images, Guesses or Earlier, got {brief(one)}"
+            )
+    return found

@@ -1,0 +1,218 @@
+"""Guesses: what an expert expects, of values and of where the best one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array, Data
+from bopp.errors import RecipeError, SpaceError
+from bopp.known import Known
+from bopp.legible import brief
+from bopp.pseudo.policy import Source, none
+from bopp.pseudo.settings import Named, Pairs, checked_trust, names_in, number, paired
+from bopp.space import Space
+
+FAR = 1e6  # in the model's unit: what is guessed beyond this is passed over
+WITHIN = (1e-6, 1e6)  # widths of a range
+EDGE = 0.1  # of its range: how far from a good range, or from an end, a value may still be
+TAIL = 1.0  # degrees of freedom of the density around a guess: far away it falls slowly
+
+
+@dataclass(frozen=True)
+class Guesses(Source):
+    """What an expert expects.
+
+    Args:
+        values: triples of params, value and by how much that may be off, one standard deviation:
+            [({"rate": 0.01}, 0.9, 0.05)]. Params that are left out are taken as in the best trial.
+        near: params near which the best ones probably are; those left out may have any value.
+        within: how near, in widths of the ranges: one standard deviation.
+        good: a dict of names to ranges (low, high), or lists of options, in which they are probably best.
+        more: names of parameters of which more is never worse.
+        less: names of parameters of which less is never worse.
+        trust: how sure you are, from 0 to 1, before anything is measured.
+
+    Values are shown to the model; all else steers the search, less so with every evaluation.
+    """
+
+    values: Sequence[Any] = ()
+    near: Named = ()
+    within: float = 0.1
+    good: Named = ()
+    more: Sequence[str] = ()
+    less: Sequence[str] = ()
+    trust: float = 0.7
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(map(_guess, _listed("values", self.values))))
+        object.__setattr__(self, "near", paired("Guesses: near", self.near))
+        object.__setattr__(self, "good", tuple(map(_range, paired("Guesses: good", self.good))))
+        for name in ("more", "less"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else _listed(name, given))
+        if both := [name for name in self.more if name in self.less]:
+            raise RecipeError(
+                f"Guesses: wanted more or less of each to be never worse, got both of {both[0]!r}"
+            )
+        checked_trust("Guesses", self.trust)
+        if not WITHIN[0] <= number("Guesses: within", self.within) <= WITHIN[1]:
+            wanted = f"from {WITHIN[0]:g} to {WITHIN[1]:g}"
+            raise RecipeError(f"Guesses: within must be above 0, {wanted}, got {brief(self.within)}")
+        if not (self.values or self.near or self.good or self.more or self.less):
+            raise RecipeError("Guesses: wanted one of values, near, good, more and less, got none")
+
+    def bound(self, space: Space, sign: float) -> Guesses:
+        for params, _, _ in self.values:
+            space.check_part(dict(params))
+        if self.near:
+            space.check_part(dict(self.near))
+        names_in(space, "Guesses", [*dict(self.good), *self.more, *self.less])
+        for name, wanted in self.good:
+            if not space.parameters[name].numeric:
+                for value in wanted:
+                    space.check_one(name, value)
+            else:
+                _check_range(space, name, wanted)
+        for name in (*self.more, *self.less):
+            if not space.parameters[name].numeric:
+                raise RecipeError(
+                    f"Guesses: wanted a number of which more or less is never worse, got {name!r}"
+                )
+            _check_short(space, name)
+        return self
+
+    def __call__(self, known: Known) -> Data:
+        if not self.values:
+            return none(known)
+        best = known.data.X[np.argmax(known.posterior.mean(known.data.X))]
+        X = np.repeat(best[None, :], len(self.values), axis=0)
+        for row, (params, _, _) in zip(X, self.values, strict=True):
+            for name, value in known.space.check_part(dict(params)).items():
+                row[known.space.columns[name]] = known.space.parameters[name].encode(value)
+        value, off = np.array([[value, off] for _, value, off in self.values]).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            y = known.in_model(value)
+            variance = ((known.in_model(value + off) - known.in_model(value - off)) / 2.0) ** 2
+        told = np.isfinite(y) & (np.abs(y) < FAR) & (variance < FAR)  # beyond, a guess says nothing
+        return Data(known.space.snap(X[told]), y[told], variance[told])
+
+    def favour(self, space: Space, U: Array) -> tuple[Array, Array] | None:
+        if not (self.near or self.good or self.more or self.less):
+            return None
+        offsets = self._offsets(space, U)
+        distance, slope = np.zeros(len(U)), np.zeros_like(U)
+        for at, off, scale in offsets:
+            distance += np.sum((off / scale) ** 2, axis=1)
+            slope[:, at] += 2.0 * off / scale**2
+        weight = 0.5 * (len(offsets) + TAIL)  # a density of Student's t
+        return -weight * np.log1p(distance / TAIL), -weight * slope / (TAIL + distance)[:, None]
+
+    def _offsets(self, space: Space, U: Array) -> list[tuple[slice, Array, float]]:
+        """The columns of each parameter with how far they are from where it is best, and how far is far."""
+        found = []
+        for name, value in self.near:
+            parameter, at = space.parameters[name], space.columns[name]
+            centre = np.array(parameter.encode(space.check_one(name, value)))
+            off = _where_it_applies(space, name, U, U[:, at] - centre)
+            found.append((at, off, self.within if parameter.numeric else 1.0))
+        for name, wanted in self.good:
+            parameter, at = space.parameters[name], space.columns[name]
+            outside = _where_it_applies(space, name, U, _outside(space, name, wanted, U[:, at]))
+            found.append((at, outside, EDGE if parameter.numeric else 1.0))
+        for name, end in self._ends:
+            at = space.columns[name]
+            found.append((at, _where_it_applies(space, name, U, U[:, at] - end), EDGE))
+        return found
+
+    @property
+    def _ends(self) -> list[tuple[str, float]]:
+        """Where parameters are best of which more, or less, is never worse."""
+        return [*((name, 1.0) for name in self.more), *((name, 0.0) for name in self.less)]
+
+    def draw(self, space: Space, count: int, rng: np.random.Generator) -> Array:
+        U = rng.random((count, space.dimension))
+        for name, value in self.near:
+            parameter, at = space.parameters[name], space.columns[name]
+            step = self.within if parameter.numeric else 0.0
+            centre = parameter.encode(space.check_one(name, value))
+            U[:, at] = centre + step * rng.standard_normal((count, parameter.width))
+        for name, wanted in self.good:
+            at = space.columns[name]
+            U[:, at] -= _outside(space, name, wanted, U[:, at])
+        for name, end in self._ends:
+            U[:, space.columns[name]] = end
+        return np.clip(U, 0.0, 1.0)
+
+    def starts(self, space: Space, sign: float) -> list[Array]:
+        if not self.near:
+            return []
+        u = np.full(space.dimension, np.nan)
+        for name, value in space.check_part(dict(self.near)).items():
+            u[space.columns[name]] = space.parameters[name].encode(value)
+        return [u]
+
+
+def _where_it_applies(space: Space, name: str, U: Array, off: Array) -> Array:
+    """How far off the columns of a parameter are; where there is no such parameter, nothing is said of it."""
+    if space.parameters[name].when is None:
+        return off
+    return np.where(space.applies(space.snap(U))[:, space.columns[name]], off, 0.0)
+
+
+def _outside(space: Space, name: str, wanted: tuple[Any, ...], U: Array) -> Array:
+    """How far the columns of a parameter are from the values that are good."""
+    parameter = space.parameters[name]
+    if parameter.numeric and parameter.width == 1:
+        low, high = sorted(map(parameter.position, wanted))
+        return np.asarray(U - np.clip(U, low, high))
+    good = np.array([parameter.encode(space.check_one(name, value)) for value in wanted])
+    nearest = good[np.argmin(((U[:, None, :] - good) ** 2).sum(axis=2), axis=1)]
+    return np.asarray(U - nearest)
+
+
+def _check_range(space: Space, name: str, wanted: tuple[Any, ...]) -> None:
+    _check_short(space, name)
+    try:
+        ends = [space.parameters[name].position(one) for one in wanted]
+    except SpaceError as error:
+        raise RecipeError(f"Guesses: good {name!r}: {error}") from None
+    if len(ends) != 2 or ends[0] == ends[1]:
+        raise RecipeError(f"Guesses: good {name!r}: wanted a range (low, high), got {brief(wanted)}")
+
+
+def _check_short(space: Space, name: str) -> None:
+    if space.parameters[name].width != 1:
+        raise RecipeError(
+            f"Guesses: wanted a number whose range has fewer than 2**50 values, got {name!r}: "
+            f"{space.parameters[name]!r}"
+        )
+
+
+def _guess(given: Any) -> tuple[Pairs, float, float]:
+    if not isinstance(given, list | tuple) or len(given) != 3:
+        raise RecipeError(
+            f"Guesses: values: wanted params, value and by how much it may be off, got {brief(given)}"
+        )
+    params, value, off = given
+    if number("Guesses: values", off) <= 0.0:
+        raise RecipeError(f"Guesses: values: wanted a standard deviation above 0, got {brief(off)}")
+    return paired("Guesses: values", params), number("Guesses: values", value), float(off)
+
+
+def _range(pair: tuple[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    name, wanted = pair
+    if not isinstance(wanted, tuple) or not wanted:
+        raise RecipeError(
+            f"Guesses: good {name!r}: wanted a range (low, high) or a list of options, got {brief(wanted)}"
+        )
+    return name, wanted
+
+
+def _listed(what: str, given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise RecipeError(f"Guesses: {what}: wanted a list, got {brief(given)}")
+    return tuple(given)

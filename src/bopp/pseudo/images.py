@@ -1,0 +1,234 @@
+"""Images: places that must have the same value as a measured one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations, product
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import RecipeError
+from bopp.legible import brief
+from bopp.parameter import Parameter
+from bopp.pseudo.policy import Source
+from bopp.pseudo.settings import Named, checked_trust, names_in, numbers
+from bopp.space import Params, Space
+
+MOST = 24  # images of one point
+ROUNDING = 1e-6  # by which an image may miss the value of a grid that it is meant to have
+WANTED = 'Images: exchange: wanted names such as ("a", "b"), or blocks of names of the same length'
+MARGIN = 0.25  # of a period: how far beyond an end of the range what comes after it is shown
+
+Equal = Callable[[Params], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Images(Source):
+    """A symmetry of the objective: measured points have images with the same value.
+
+    Args:
+        exchange: parameters that may be exchanged, as in ("a", "b", "c"), or blocks of parameters, as in
+            (("x1", "y1"), ("x2", "y2")).
+        mirror: a dict of names to the values about which they may be mirrored, each on its own.
+        period: a dict of names to the period after which the same values come again.
+        equal: a function from params to other params, or a list of them, with the same value.
+        trust: how sure you are, from 0 to 1, before anything is measured.
+
+    With several of these, their combinations are images as well, 24 of a point at most; of more than four
+    that may be exchanged, any two are. A parameter with log=True is mirrored by ratio. The fit sees images
+    too, and none of a measured point is suggested.
+    """
+
+    exchange: Sequence[Any] = ()
+    mirror: Named = ()
+    period: Named = ()
+    equal: Equal | None = None
+    trust: float = 0.97
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exchange", _blocks(self.exchange))
+        object.__setattr__(self, "mirror", numbers("Images: mirror", self.mirror))
+        object.__setattr__(self, "period", numbers("Images: period", self.period))
+        checked_trust("Images", self.trust)
+        if self.equal is not None and not callable(self.equal):
+            raise RecipeError(f"Images: equal must be a function of params, got {self.equal!r}")
+        if any(length <= 0.0 for _, length in self.period):
+            raise RecipeError(f"Images: wanted periods above 0, got {dict(self.period)}")
+        if not (self.exchange or self.mirror or self.period or self.equal):
+            raise RecipeError("Images: wanted one of exchange, mirror, period and equal, got none")
+
+    def bound(self, space: Space, sign: float) -> Images:
+        names_in(space, "Images: exchange", [name for block in self.exchange for name in block])
+        for names in zip(*self.exchange, strict=True):
+            kinds = [space.parameters[name] for name in names]
+            if any(kind != kinds[0] for kind in kinds):
+                raise RecipeError(f"Images: wanted parameters alike to exchange, got {_shown(names, kinds)}")
+        names_in(space, "Images", [name for name, _ in (*self.mirror, *self.period)])
+        for name, _ in (*self.mirror, *self.period):
+            if not space.parameters[name].numeric or space.parameters[name].width != 1:
+                raise RecipeError(f"Images: wanted a number to mirror or repeat, got {name!r}")
+        for name, about in self.mirror:
+            if space.parameters[name].logarithmic and about <= 0.0:
+                raise RecipeError(f"Images: mirror {name!r}: wanted a number above 0, got {about!r}")
+            if not 0.0 < space.parameters[name].position(about) < 1.0:
+                raise RecipeError(f"Images: mirror {name!r}: wanted a number within its range, got {about!r}")
+        for name, length in self.period:
+            if space.parameters[name].logarithmic:
+                raise RecipeError(
+                    f"Images: wanted a period of a linear parameter, got {name!r} with log=True"
+                )
+            low, *_, high = space.parameters[name].marks()
+            if length * (1.0 - MARGIN) >= high - low:
+                raise RecipeError(
+                    f"Images: period {name!r}: wanted one within its range of {high - low!r}, got {length!r}"
+                )
+        return self
+
+    def twins(self, space: Space, X: Array) -> Array:
+        moves = [
+            [_permutation(space, self.exchange, order) for order in _orders(len(self.exchange))],
+            *([_kept, _mirror(space, name, about)] for name, about in self.mirror),
+            *([_kept, *_shifts(space, name, length)] for name, length in self.period),
+        ]
+        found: list[Array] = []
+        for moved in islice(product(*moves), 1, MOST + 1):  # the first keeps everything
+            image = X
+            for move in moved:
+                image = move(image)
+            found.append(_on_grid(space, image))
+        if self.equal is not None:
+            inside = [X, *(_inside(image) for image in found)]
+            found += [one for image in inside for one in _by_function(self.equal, space, image)]
+        return np.array(found[:MOST]).reshape(min(len(found), MOST), *X.shape)
+
+
+def _orders(count: int) -> list[tuple[int, ...]]:
+    """All orders of up to four things; of more, first those in which two have changed places."""
+    if count <= 4:
+        return list(permutations(range(count)))
+    same = tuple(range(count))
+    pairs = (
+        tuple(b if one == a else a if one == b else one for one in same) for a, b in combinations(same, 2)
+    )
+    return list(islice(dict.fromkeys([same, *pairs, *islice(permutations(same), 2 * MOST)]), MOST + 1))
+
+
+def _inside(X: Array) -> Array:
+    """The rows that lie in the cube; NaN in place of the others."""
+    outside = np.any((X < 0.0) | (X > 1.0), axis=1)
+    inside = X.copy()
+    inside[outside] = np.nan
+    return inside
+
+
+def _on_grid(space: Space, X: Array) -> Array:
+    """The rows; NaN in place of those in the cube that lie between the values of a grid, where nothing is."""
+    image = X.copy()
+    inside = np.flatnonzero(~np.isnan(_inside(X)).any(axis=1))
+    if len(inside):
+        image[inside] = space.snap(X[inside])
+        image[inside[np.abs(image[inside] - X[inside]).max(axis=1) > ROUNDING]] = np.nan
+    return image
+
+
+def _kept(X: Array) -> Array:
+    return X
+
+
+def _permutation(space: Space, group: Sequence[Any], order: Sequence[int]) -> Callable[[Array], Array]:
+    columns = np.arange(space.dimension)
+    for block, place in zip(group, order, strict=True):
+        for name, other in zip(block, group[place], strict=True):
+            columns[space.columns[name]] = np.arange(space.dimension)[space.columns[other]]
+    return lambda X: X[:, columns]
+
+
+def _mirror(space: Space, name: str, about: float) -> Callable[[Array], Array]:
+    column, centre = space.columns[name].start, space.parameters[name].position(about)
+
+    def moved(X: Array) -> Array:
+        image = X.copy()
+        image[:, column] = 2.0 * centre - X[:, column]
+        outside = (image[:, column] < -1e-9) | (image[:, column] > 1.0 + 1e-9)
+        image[:, column] = np.clip(image[:, column], 0.0, 1.0)
+        image[outside] = np.nan
+        return image
+
+    return moved
+
+
+def _shifts(space: Space, name: str, length: float) -> list[Callable[[Array], Array]]:
+    """Moves by whole periods, either way, as far as the range goes and a little beyond its ends."""
+    column, parameter = space.columns[name].start, space.parameters[name]
+    by = parameter.position(parameter.marks()[0] + length)
+    margin = MARGIN * by
+
+    def shift(periods: int) -> Callable[[Array], Array]:
+        def moved(X: Array) -> Array:
+            image = X.copy()
+            image[:, column] += periods * by
+            image[(image[:, column] < -margin) | (image[:, column] > 1.0 + margin)] = np.nan
+            return image
+
+        return moved
+
+    most = min(MOST // 2, math.floor(1.0 / by + MARGIN))
+    return [shift(sign * periods) for periods in range(1, max(most, 1) + 1) for sign in (1, -1)]
+
+
+def _by_function(equal: Equal, space: Space, X: Array) -> list[Array]:
+    """The images that a function of params gives of each row."""
+    rows: list[list[Array]] = []
+    for u in X:
+        if np.isnan(u).any():
+            rows.append([])
+            continue
+        given = _listed(equal(dict(space.decode(u))))
+        rows.append([row for one in given if (row := _encoded(space, one)) is not None])
+    most = max(map(len, rows), default=0)
+    missing = np.full(space.dimension, np.nan)
+    return [np.array([row[place] if place < len(row) else missing for row in rows]) for place in range(most)]
+
+
+def _encoded(space: Space, params: Mapping[str, Any]) -> Array | None:
+    """The row of params, whose numbers may be out of their ranges by rounding; None if one is further out."""
+    inside = params
+    for name, parameter in space.parameters.items() if isinstance(params, Mapping) else ():
+        if parameter.numeric and isinstance(value := params.get(name), int | float):
+            low, high = parameter.marks()[0], parameter.marks()[-1]
+            nearest = min(max(value, low), high)
+            if abs(nearest - value) > ROUNDING * (high - low):
+                return None
+            inside = {**inside, name: nearest}
+    return space.encode(inside)
+
+
+def _listed(found: Any) -> list[Mapping[str, Any]]:
+    """The params that a function gave: a dict or several."""
+    if isinstance(found, Mapping):
+        return [found]
+    if isinstance(found, Iterable) and not isinstance(found, str):
+        return list(found)
+    raise RecipeError(f"Images: wanted params, or a list of them, from equal, got {brief(found)}")
+
+
+def _blocks(exchange: Any) -> tuple[tuple[str, ...], ...]:
+    """Blocks of names that may be exchanged; a single name is a block of one."""
+    if not isinstance(exchange, Sequence) or isinstance(exchange, str):
+        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
+    if not all(isinstance(one, str | list | tuple) for one in exchange):
+        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
+    blocks = tuple((one,) if isinstance(one, str) else tuple(one) for one in exchange)
+    names = [name for block in blocks for name in block]
+    whole = len({len(block) for block in blocks}) == 1 and len(set(names)) == len(names)
+    if blocks and not (len(blocks) > 1 and whole and all(isinstance(name, str) for name in names)):
+        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
+    return blocks
+
+
+def _shown(names: Sequence[str], kinds: Sequence[Parameter]) -> str:
+    return ", ".join(f"{name!r} {kind!r}" for name, kind in zip(names, kinds, strict=True))

@@ -1,0 +1,38 @@
+"""Limits: bounds of the value, beyond which the model promises nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bopp.errors import RecipeError
+from bopp.pseudo.policy import Source
+from bopp.pseudo.settings import checked_trust, number
+
+
+@dataclass(frozen=True)
+class Limits(Source):
+    """Bounds of the objective, in its own unit: a loss of at least 0, an accuracy of at most 1.
+
+    If a measured value breaks one of them, both are ignored from then on.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    trust: float = 0.99
+
+    def __post_init__(self) -> None:
+        for name in ("at_least", "at_most"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(f"Limits: {name}", getattr(self, name)))
+        checked_trust("Limits", self.trust)
+        low, high = self.limits()
+        if not low < high or (low, high) == (-math.inf, math.inf):
+            raise RecipeError(
+                f"Limits: wanted at_least below at_most, or one of them, got {self.at_least!r} and "
+                f"{self.at_most!r}"
+            )
+
+    def limits(self) -> tuple[float, float]:
+        low = -math.inf if self.at_least is None else self.at_least
+        return low, math.inf if self.at_most is None else self.at_most

@@ -1,0 +1,217 @@
+"""Cheap and Earlier: values of functions that resemble the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bopp.data import Array
+from bopp.errors import RecipeError, SpaceError
+from bopp.legible import brief
+from bopp.pseudo.policy import Relative, Source
+from bopp.pseudo.settings import Pairs, checked_trust, number, paired
+from bopp.space import Space
+
+BEYOND = 1.0  # widths of the range beyond which a value tells nothing
+FEWEST = 3  # values that say anything about a function
+POINTS_PER_PARAMETER = 40  # at which a function is called
+MOST_POINTS = 240
+ANCHORS = 5  # best points of a function, around which half of its points lie
+
+Row = tuple[Pairs, float]
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Cheap(Source):
+    """Values of a stand-in for the objective: a simulation, a subsample, fewer epochs.
+
+    How it is scaled and shifted against the objective is learned, and how far it is to be trusted.
+
+    Args:
+        values: a function of params, which is called `points` times at the beginning; or pairs of params
+            and values.
+        direction: "minimize" or "maximize", if other than that of the objective.
+        points: by default 40 for each column of the space, 240 at most.
+        trust: how sure you are that it resembles the objective, from 0 to 1, before anything is measured.
+    """
+
+    values: Any
+    direction: str | None = None
+    points: int | None = None
+    trust: float = 0.7
+
+    def __post_init__(self) -> None:
+        checked_trust("Cheap", self.trust)
+        _sign("Cheap", self.direction)
+        if self.points is not None and (not isinstance(self.points, int) or self.points < FEWEST):
+            raise RecipeError(f"Cheap: points must be an integer >= {FEWEST}, got {brief(self.points)}")
+        if not callable(self.values):
+            object.__setattr__(self, "values", _rows("Cheap", self.values))
+
+    def bound(self, space: Space, sign: float) -> Cheap:
+        if callable(self.values):
+            sign = _sign("Cheap", self.direction) or sign
+            return replace(self, values=_called(self.values, space, self.points, sign)).bound(space, sign)
+        if _relative(space, self.values, None) is None:
+            raise RecipeError(
+                f"Cheap: wanted {FEWEST} values or more of params of the space, got none of use"
+            )
+        return self
+
+    def relatives(self, space: Space) -> tuple[Relative, ...]:
+        relative = _relative(space, self.values, _sign("Cheap", self.direction))
+        return () if relative is None else (relative,)
+
+    def starts(self, space: Space, sign: float) -> list[Array]:
+        return [_best(space, relative, sign) for relative in self.relatives(space)]
+
+
+@dataclass(frozen=True)
+class Earlier(Source):
+    """Earlier studies of the same kind, on the same space or on one that overlaps.
+
+    Args:
+        studies: a result or a study, or a list of them. Parameters that a study lacks, or that only it has,
+            are passed over; ranges and units may differ.
+        trust: how sure you are that they resemble this one, from 0 to 1, before anything is measured.
+    """
+
+    studies: Any
+    trust: float = 0.7
+
+    def __post_init__(self) -> None:
+        checked_trust("Earlier", self.trust)
+        listed = self.studies if isinstance(self.studies, list | tuple) else [self.studies]
+        object.__setattr__(self, "studies", tuple(map(_study, listed)))
+        if not self.studies:
+            raise RecipeError("Earlier: wanted at least one result or study, got none")
+
+    def bound(self, space: Space, sign: float) -> Earlier:
+        if not self.relatives(space):
+            raise RecipeError(
+                f"Earlier: wanted a study with {FEWEST} values or more, and with some of the parameters "
+                f"{list(space.parameters)}, got none"
+            )
+        return self
+
+    def relatives(self, space: Space) -> tuple[Relative, ...]:
+        found = [_relative(space, rows, _sign("Earlier", direction)) for direction, rows in self.studies]
+        return tuple(relative for relative in found if relative is not None)
+
+    def starts(self, space: Space, sign: float) -> list[Array]:
+        return [_best(space, relative, sign) for relative in self.relatives(space)]
+
+
+def _study(study: Any) -> tuple[str, Rows]:
+    """The direction and the values of a result or a study."""
+    if isinstance(study, tuple) and len(study) == 2 and isinstance(study[0], str):
+        return study[0], _rows("Earlier", study[1])
+    try:
+        problem, trials = study.problem, study.trials
+        done = [trial for trial in trials if trial.state == "done" and problem.real(trial)]
+        feasible = [trial for trial in done if problem.feasible(trial)]
+        best = max((problem.gain(trial.values[problem.objective]) for trial in feasible), default=np.inf)
+        rows = [
+            (trial.params, trial.values[problem.objective])
+            for trial in done  # but for those that are better than the best only because they may be
+            if trial in feasible or problem.gain(trial.values[problem.objective]) <= best
+        ]
+        return problem.direction, _rows("Earlier", rows)
+    except AttributeError:
+        raise RecipeError(f"Earlier: wanted results or studies, got {brief(study)}") from None
+
+
+def _rows(what: str, given: Any) -> Rows:
+    if isinstance(given, Mapping | str) or not isinstance(given, Iterable):
+        raise RecipeError(f"{what}: wanted pairs of params and values, got {brief(given)}")
+    found = []
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != 2:
+            raise RecipeError(f"{what}: wanted pairs of params and values, got {brief(row)}")
+        found.append((paired(what, row[0]), number(what, row[1])))
+    return tuple(found)
+
+
+def _sign(what: str, direction: Any) -> float | None:
+    if direction not in (None, "minimize", "maximize"):
+        raise RecipeError(f"{what}: direction must be 'minimize' or 'maximize', got {brief(direction)}")
+    return {None: None, "minimize": -1.0, "maximize": 1.0}[direction]
+
+
+def _relative(space: Space, rows: Rows, sign: float | None) -> Relative | None:
+    """The values at points of those parameters that are in the space too; None if there are too few."""
+    had = {name for params, _ in rows for name, _ in params}
+    shared = [name for name, parameter in space.parameters.items() if name in had and parameter.width]
+    columns = [column for name in shared for column in range(space.dimension)[space.columns[name]]]
+    X, y = [], []
+    for params, value in rows:
+        if (row := _row(space, shared, dict(params))) is not None:
+            X.append(row)
+            y.append(value)
+    if not columns or len(y) < FEWEST:
+        return None
+    return Relative(np.array(X), np.array(y), np.array(columns), sign)
+
+
+def _row(space: Space, names: list[str], params: Mapping[str, Any]) -> list[float] | None:
+    """The columns of some params, of which numbers may lie beyond their ranges; None if too far."""
+    row: list[float] = []
+    for name in names:
+        parameter = space.parameters[name]
+        try:
+            if name not in params:
+                row += parameter.middle
+            elif parameter.numeric and parameter.width == 1:
+                row.append(parameter.position(params[name]))
+            else:
+                row += parameter.encode(parameter.check(params[name]))
+        except SpaceError:
+            return None
+    return row if all(-BEYOND <= u <= 1.0 + BEYOND for u in row) else None
+
+
+def _best(space: Space, relative: Relative, sign: float) -> Array:
+    """Its best point within the cube."""
+    u = np.full(space.dimension, np.nan)
+    gains = (sign if relative.sign is None else relative.sign) * relative.y
+    inside = ((relative.X >= 0.0) & (relative.X <= 1.0)).all(axis=1)
+    if inside.any():
+        u[relative.columns] = relative.X[np.argmax(np.where(inside, gains, -np.inf))]
+    return u
+
+
+def _called(function: Any, space: Space, points: int | None, sign: float) -> Rows:
+    """The values of a function, half of them all over the space and half near the best of those."""
+    from scipy.stats import qmc  # takes half a second to import, so only where it is used
+
+    count = points or min(MOST_POINTS, POINTS_PER_PARAMETER * space.dimension)
+    rng = np.random.default_rng(0)
+    half = count - count // 2
+    wide = qmc.Sobol(space.dimension, rng=rng).random_base2(half.bit_length())[:half]
+    rows = _evaluated(function, space, wide)
+    best = sorted(rows, key=lambda row: -sign * row[1])[:ANCHORS]
+    anchors = np.array([space.encode(dict(params)) for params, _ in best])
+    anchors = anchors[rng.integers(len(anchors), size=count // 2)]
+    distance = 10.0 ** rng.uniform(-2.0, -0.5, (len(anchors), 1))
+    near = np.clip(anchors + distance * rng.standard_normal(anchors.shape), 0.0, 1.0)
+    return rows + _evaluated(function, space, near)
+
+
+def _evaluated(function: Any, space: Space, U: Array) -> Rows:
+    """The finite values of a function; where it fails, there is none."""
+    rows, reason = [], None
+    for u in space.snap(U):
+        params = space.decode(u)
+        try:
+            rows.append((paired("Cheap", params), number("Cheap", function(dict(params)))))
+        except Exception as error:
+            reason = error
+    if not rows and len(U):
+        raise RecipeError(
+            f"Cheap: wanted finite values of {function!r}, got none at {len(U)} points: {reason}"
+        ) from reason
+    return tuple(rows)

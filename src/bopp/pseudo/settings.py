@@ -1,0 +1,58 @@
+"""Settings: what people write as settings of a source, as values that can be compared and stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bopp.errors import RecipeError
+from bopp.legible import brief
+from bopp.space import Space
+
+Pairs = tuple[tuple[str, Any], ...]
+Named = Any  # a dict by names of parameters, kept as pairs
+
+
+def paired(what: str, given: Any) -> Pairs:
+    """A dict by names as pairs of name and value."""
+    rows = given.items() if isinstance(given, Mapping) else given
+    try:
+        found = tuple((name, _plain(value)) for name, value in rows)
+    except (TypeError, ValueError):
+        found = ((0, None),)
+    if not all(isinstance(name, str) for name, _ in found):
+        raise RecipeError(f"{what}: wanted a dict by names of parameters, got {brief(given)}")
+    return found
+
+
+def numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
+    """A dict of names to finite numbers as pairs."""
+    return tuple((name, number(f"{what} {name!r}", value)) for name, value in paired(what, given))
+
+
+def number(what: str, value: Any) -> float:
+    """A finite number."""
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if real and math.isfinite(value):
+        return float(value)
+    raise RecipeError(f"{what}: wanted a finite number, got {brief(value)}")
+
+
+def checked_trust(what: str, trust: Any) -> None:
+    if isinstance(trust, bool) or not isinstance(trust, int | float) or not 0.0 < trust < 1.0:
+        raise RecipeError(f"{what}: trust must be a number between 0 and 1, got {brief(trust)}")
+
+
+def names_in(space: Space, what: str, names: Iterable[str]) -> None:
+    """Refuse names that the space does not have."""
+    if unknown := [name for name in names if name not in space.parameters]:
+        raise RecipeError(f"{what}: wanted names among {list(space.parameters)}, got {brief(unknown[0])}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,312 @@
+"""Sources: what a study knows besides its trials, kept among the policies of its written recipe.
+
+A source is written with its settings and all of its data, and with a mark: who gave it, and what its data
+were read from, if they were not given themselves. Data are read once; the mark tells whether whoever opens
+the study again means the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from bopp import pseudo
+from bopp.errors import RecipeError, StudyError, reading
+from bopp.informed import informed
+from bopp.legible import brief, cut
+from bopp.parts import has_parts_of_yours, read_part, write_part, written_alike
+from bopp.plain import other_part, read_recipe, write_recipe
+from bopp.problem import Problem
+from bopp.pseudo import Cheap, Source, Sum
+from bopp.pseudo.policy import parts as policies_of
+from bopp.suggest import Recipe
+
+Parts = dict[str, Any]
+Row = dict[str, Any]
+
+MARK = "source"
+DATA = {"values": "value", "studies": "study"}  # settings that may be read from elsewhere, and one of each
+FILE, OPTION = "[[knowledge]]", "--earlier"  # who gave a source, if not a program in Python
+LEARN = "to go on with other knowledge: Study.switch_knowledge, or on the command line bopp learn"
+UNREAD = f"what this study knows cannot be read ({LEARN})"
+LONGEST = 300  # characters of what a study knows, in a message
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A source as it was given: whole, or without its data, which are read when a study takes it in."""
+
+    source: Source
+    by: str | None = None
+    origin: str | None = None
+    read: Callable[[Problem], Source] | None = None
+
+    @property
+    def outline(self) -> Row:
+        """What can be said of the source before its data are read."""
+        row = _write(self.source)
+        return (row if self.read is None else _outline(row)) | {MARK: [self.by, self.origin]}
+
+    def bound(self, problem: Problem) -> Source:
+        """The source with its data, if it fits the problem."""
+        source = self.source if self.read is None else self.read(problem)
+        return pseudo.sources(informed(Recipe(pseudo=pseudo.none), [source], problem).pseudo)[0]
+
+    def written(self, problem: Problem) -> Row:
+        """The source as a study keeps it."""
+        return _write(self.bound(problem)) | {MARK: [self.by, self.origin]}
+
+    def is_in(self, row: Row, problem: Problem) -> bool:
+        """Whether a study that keeps this row knows the same; data are not read again to find out."""
+        if self.read is not None:
+            return _same(origin_of(row), self.origin) and _alike(row, _with_data(self.outline, row))
+        return _alike(row, _write(self.bound(problem)))
+
+
+def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
+    """What is known by a recipe and besides: a source, a sum or a list of them."""
+    listed = knowledge if isinstance(knowledge, Iterable) and not isinstance(knowledge, str) else [knowledge]
+    found: list[Any] = [] if knowledge is None else [part for one in listed for part in policies_of(one)]
+    for one in found:
+        if not isinstance(one, Source | Taught):
+            raise RecipeError(
+                f"knowledge: wanted sources such as Images, Guesses or Earlier, got {brief(one)}; "
+                "other policies belong in the recipe"
+            )
+    own = () if recipe is None else pseudo.sources(recipe.pseudo)
+    return tuple(one if isinstance(one, Taught) else _given(one) for one in (*own, *found))
+
+
+def write(recipe: Recipe, knowledge: Sequence[Taught], problem: Problem) -> Parts:
+    """The parts of a recipe, with these sources in place of its own."""
+    if not knowledge:
+        return write_recipe(recipe)
+    return joined(write_recipe(_plain(recipe)), [one.written(problem) for one in knowledge])
+
+
+def split(parts: Parts) -> tuple[Parts, list[Row]]:
+    """The parts of a recipe without its sources, and these."""
+    policies = _policies(parts)
+    rows = [row for row in policies if _is_source(row)]
+    if not rows:
+        return parts, []
+    return parts | {"pseudo": _sum([row for row in policies if not _is_source(row)])}, rows
+
+
+def joined(parts: Parts, rows: Sequence[Row]) -> Parts:
+    """The parts of a recipe with these sources in place of its own."""
+    rest, had = split(parts)
+    policies = _policies(rest)
+    if rows:
+        return rest | {"pseudo": _sum([*policies, *rows])}
+    return rest | {"pseudo": policies[0]} if had and len(policies) == 1 else rest
+
+
+def read(
+    parts: Parts, problem: Problem, recipe: Recipe | None = None, knowledge: Sequence[Taught] = ()
+) -> Recipe:
+    """The recipe of a study with all that it knows; what is of your own is taken from what you gave."""
+    rest, rows = split(parts)
+    own = read_recipe(rest) if recipe is None else _plain(recipe)
+    if not rows:
+        return own
+    known = read_sources(rows, problem, knowledge)
+    return replace(own, pseudo=Sum((*policies_of(own.pseudo), *known)))
+
+
+def read_sources(
+    rows: Sequence[Row], problem: Problem, knowledge: Sequence[Taught] = (), what: str = UNREAD
+) -> list[Source]:
+    """The sources that a study keeps, each checked to fit the problem; `what` begins a refusal."""
+    with reading(what, StudyError):
+        yours = [has_parts_of_yours(row) for row in rows]
+        if not knowledge and any(yours):
+            named = described([row for row, own in zip(rows, yours, strict=True) if own])
+            raise StudyError(f"this study knows {named}, with parts of your own: open it with knowledge=")
+        sign = float(problem.gain(1.0))
+        return [
+            knowledge[place].bound(problem) if own else _read(row).bound(problem.space, sign)
+            for place, (row, own) in enumerate(zip(rows, yours, strict=True))
+        ]
+
+
+def check_sources(rows: Sequence[Row], problem: Problem, what: str = UNREAD) -> None:
+    """Refuse sources that are damaged or do not fit the problem; those of your own cannot be checked."""
+    with reading(what, StudyError):
+        readable = [row for row in rows if not has_parts_of_yours(row)]
+    read_sources(readable, problem, what=what)
+
+
+def other_in_recipe(parts: Parts, recipe: Recipe) -> str | None:
+    """The name of the first part in which a recipe differs from the written one, knowledge apart."""
+    rest, rows = split(parts)
+    if rows or pseudo.sources(recipe.pseudo):
+        rest = rest | {"pseudo": _sum(_policies(rest))}
+        recipe = replace(recipe, pseudo=Sum(policies_of(_plain(recipe).pseudo)))
+    return other_part(rest, recipe)
+
+
+def are_in(knowledge: Sequence[Taught], rows: Sequence[Row], problem: Problem) -> bool:
+    """Whether these are the sources that were written."""
+    return len(knowledge) == len(rows) and all(
+        one.is_in(row, problem) for one, row in zip(knowledge, rows, strict=True)
+    )
+
+
+def described(known: Sequence[Row | Taught]) -> str:
+    """Sources in a line for people."""
+    rows = [one.outline if isinstance(one, Taught) else one for one in known]
+    return cut("; ".join(f"{kind_of(row)}: {settings_of(row)}" for row in rows), LONGEST) or "nothing"
+
+
+def kind_of(row: Row) -> str:
+    """Which kind of source was written: images, guesses and so on."""
+    return str(row.get("part", row.get("yours"))).rpartition(".")[2].lower()
+
+
+def settings_of(row: Row) -> str:
+    """The settings of a source in words, with its data counted."""
+    settings, origin = row.get("settings"), origin_of(row)
+    pairs = settings.items() if isinstance(settings, dict) else ()
+    words = [_worded(name, value) for name, value in pairs if value is not None and value != []]
+    if origin is not None:
+        words.append(f"from {_function(origin) or origin}")
+    return ", ".join(words)
+
+
+def giver_of(row: Row) -> str | None:
+    """Who gave a source: `FILE`, `OPTION`, or None for Python."""
+    return _mark(row)[0]
+
+
+def origin_of(row: Row) -> str | None:
+    """What the data of a source were read from; None if they were given themselves."""
+    return _mark(row)[1]
+
+
+def _given(source: Source) -> Taught:
+    """A source that a program gave; the values of a function count as read from it."""
+    if not isinstance(source, Cheap) or not callable(source.values):
+        return Taught(source)
+    return Taught(
+        replace(source, values=()), origin=json.dumps(write_part(source.values)), read=lambda problem: source
+    )
+
+
+def _plain(recipe: Recipe) -> Recipe:
+    """The recipe without its sources."""
+    if not pseudo.sources(recipe.pseudo):
+        return recipe
+    rest = policies_of(pseudo.without_sources(recipe.pseudo))
+    return replace(recipe, pseudo=rest[0] if len(rest) == 1 else Sum(rest))
+
+
+def _kind(name: Any) -> type[Source] | None:
+    """The kind of source that is written by this name; None if the engine has none."""
+    room, _, word = str(name).partition(".")
+    found = getattr(pseudo, word, None) if room == "pseudo" and word in pseudo.__all__ else None
+    return found if isinstance(found, type) and issubclass(found, Source) and found is not Source else None
+
+
+def _write(source: Source) -> Row:
+    """A source as `write_part` writes it, but fast where there are many data."""
+    name = f"pseudo.{type(source).__name__}"
+    if _kind(name) is not type(source):
+        return dict(write_part(source))
+    settings = {field.name: _listed(getattr(source, field.name)) for field in fields(source)}  # type: ignore[arg-type]
+    return {"part": name, "settings": settings}
+
+
+def _listed(setting: Any) -> Any:
+    try:
+        return json.loads(json.dumps(setting, allow_nan=False))
+    except (TypeError, ValueError):  # there are functions in it, or numbers that JSON cannot hold
+        return write_part(setting)
+
+
+def _read(row: Row) -> Source:
+    """The source that `_write` wrote, but for a part of your own."""
+    kind, settings = _kind(row.get("part")), row.get("settings")
+    marked = [row[MARK]] == [[*_mark(row)]] and row.keys() == {"part", "settings", MARK}
+    if kind is None or not isinstance(settings, dict) or not marked:
+        raise StudyError(f"{UNREAD}: wanted a source of knowledge, got {cut(json.dumps(row), LONGEST)}")
+    return kind(**{name: _tuple(value) for name, value in settings.items()})
+
+
+def _tuple(setting: Any) -> Any:
+    if isinstance(setting, list):
+        return tuple(map(_tuple, setting))
+    if isinstance(setting, dict) and setting.keys() != {"number"}:
+        raise StudyError(f"{UNREAD}: wanted numbers, texts and lists of these, got {brief(setting)}")
+    return read_part(setting) if isinstance(setting, dict) else setting
+
+
+def _policies(parts: Parts) -> list[Any]:
+    """The policies of a written recipe; an odd one is left whole, for its reader to refuse."""
+    whole = parts["pseudo"] if "pseudo" in parts else write_part(Recipe().pseudo)
+    settings = (
+        whole.get("settings") if isinstance(whole, dict) and whole.get("part") == "pseudo.Sum" else None
+    )
+    policies = settings["policies"] if isinstance(settings, dict) and [*settings] == ["policies"] else None
+    return policies if isinstance(policies, list) else [whole]
+
+
+def _sum(policies: list[Any]) -> Row:
+    return {"part": "pseudo.Sum", "settings": {"policies": policies}}
+
+
+def _is_source(row: Any) -> bool:
+    return isinstance(row, dict) and MARK in row
+
+
+def _mark(row: Row) -> tuple[str | None, str | None]:
+    mark = row.get(MARK)
+    by, origin = mark if isinstance(mark, list) and len(mark) == 2 else (None, None)
+    return by if isinstance(by, str) else None, origin if isinstance(origin, str) else None
+
+
+def _alike(kept: Row, mine: Row) -> bool:
+    kept, mine = ({name: part for name, part in row.items() if name != MARK} for row in (kept, mine))
+    return kept == mine or written_alike(kept, mine)
+
+
+def _outline(row: Row) -> Row:
+    """A written source without its data."""
+    settings = row.get("settings")
+    pairs = settings.items() if isinstance(settings, dict) else ()
+    return row | {"settings": {name: value for name, value in pairs if name not in DATA}}
+
+
+def _with_data(outline: Row, row: Row) -> Row:
+    """A written source with the data of another."""
+    settings = row.get("settings")
+    pairs = settings.items() if isinstance(settings, dict) else ()
+    return outline | {"settings": outline["settings"] | {name: one for name, one in pairs if name in DATA}}
+
+
+def _same(kept: str | None, mine: str | None) -> bool:
+    """Whether two origins are the same; of two functions, as far as one can tell."""
+    if kept is None or mine is None or kept == mine:
+        return kept == mine
+    with reading(UNREAD, StudyError):
+        return _function(kept) == _function(mine) != "" and written_alike(json.loads(kept), json.loads(mine))
+
+
+def _function(origin: str) -> str:
+    """The name of the function in an origin, if it is one."""
+    try:
+        return str(json.loads(origin)["yours"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
+def _worded(name: str, value: Any) -> str:
+    if name in DATA and isinstance(value, list):
+        return f"{len(value)} {name if len(value) != 1 else DATA[name]}"
+    if isinstance(value, list):
+        value = ", ".join(" ".join(map(str, one)) if isinstance(one, list) else str(one) for one in value)
+    elif isinstance(value, dict):
+        value = value.get("yours", value)
+    return f"{name.replace('_', ' ')} {value}"

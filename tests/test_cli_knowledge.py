@@ -1,0 +1,456 @@
+"""[[knowledge]] in a study file, bopp run --earlier, bopp learn and bopp knowledge."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bopp import Float, Int, Optimizer, Parameter, Recipe, open_study, pseudo
+from bopp.errors import ConfigError
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
+from bopp.study.config import load
+from bopp.study.exchange import exported
+from bopp.study.opening import open_config
+from bopp.study.templates import TEMPLATE
+from commands import Bopp
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "n": Int(1, 5)}
+STUDY = """
+[study]
+name = "new"
+store = "sqlite:///study.db"
+budget = {budget}
+
+[objective]
+python = "objective:loss"
+
+[space]
+x = {{ type = "float", low = 0.0, high = 1.0 }}
+y = {{ type = "float", low = 0.0, high = 1.0 }}
+n = {{ type = "int", low = 1, high = 5 }}
+"""
+OBJECTIVE = """
+from pathlib import Path
+
+
+def loss(params):
+    return (params["x"] - 0.3) ** 2 + (params["y"] - 0.3) ** 2 + params["n"]
+
+
+def cheap(params):
+    with (Path(__file__).parent / "calls").open("a") as file:
+        file.write(".")
+    return loss(params) + 1.0
+
+
+def broken(params):
+    raise KeyError("no such thing")
+"""
+IMAGES = """
+[[knowledge]]
+kind = "images"
+exchange = ["x", "y"]
+"""
+LIMITS = """
+[[knowledge]]
+kind = "limits"
+at_least = 0
+"""
+GUESSES = """
+[[knowledge]]
+kind = "guesses"
+values = [{ at = { x = 0.3, n = 1 }, value = 0.1, give_or_take = 0.05 }]
+near = { y = 0.3 }
+good = { n = [1, 2] }
+less = ["n"]
+trust = 0.6
+"""
+CSV = """
+[[knowledge]]
+kind = "cheap"
+csv = "tables/simulation.csv"
+"""
+PYTHON = """
+[[knowledge]]
+kind = "cheap"
+python = "objective:cheap"
+points = 9
+direction = "minimize"
+"""
+EARLIER = """
+[[knowledge]]
+kind = "earlier"
+store = "last.db"
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a command imports or puts on the path is gone after a test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("objective", None)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with everything that a study file may refer to, in which commands are called."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "objective.py").write_text(OBJECTIVE)
+    (tmp_path / "tables").mkdir()
+    rows = "".join(f"{x / 9},0.5,2,{x / 10}\n" for x in range(10))
+    (tmp_path / "tables" / "simulation.csv").write_text(f"x,y,n,value\n{rows}0.5,0.5,2,\n")
+    last(tmp_path, "july", 7)
+    return tmp_path
+
+
+def last(folder: Path, name: str, count: int) -> None:
+    with open_study(f"sqlite:///{folder}/last.db", name, SPACE, recipe=Recipe.random()) as study:
+        for _ in range(count):
+            trial = study.ask()
+            study.tell(trial, trial.params["x"] + trial.params["n"])
+
+
+def write(folder: Path, *knowledge: str, budget: int = 3) -> Path:
+    path = folder / "study.toml"
+    path.write_text(STUDY.format(budget=budget) + "".join(knowledge))
+    return path
+
+
+def known(folder: Path, name: str = "new") -> tuple[Source, ...]:
+    with open_study(f"sqlite:///{folder}/study.db", name, read_only=True) as study:
+        return pseudo.sources(study.recipe.pseudo)
+
+
+def problem(folder: Path, *knowledge: str) -> str:
+    path = write(folder, *knowledge)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+def test_every_kind_of_knowledge_is_taken_from_a_file(here: Path, bopp: Bopp) -> None:
+    write(here, IMAGES, LIMITS, GUESSES, CSV, PYTHON, EARLIER)
+    load(here / "study.toml")
+    assert "objective" not in sys.modules  # nothing is imported
+    ended = bopp("run")
+    assert ended.code == 0, ended.err
+    images, limits, guesses, table, function, earlier = known(here)
+    assert images == Images(exchange=("x", "y"))
+    assert limits == Limits(at_least=0)
+    assert guesses == Guesses(
+        [({"x": 0.3, "n": 1}, 0.1, 0.05)], near={"y": 0.3}, good={"n": (1, 2)}, less=["n"], trust=0.6
+    )
+    assert isinstance(table, Cheap)
+    assert isinstance(function, Cheap)
+    assert isinstance(earlier, Earlier)
+    assert table.values[1] == ((("x", 1 / 9), ("y", 0.5), ("n", 2)), 0.1)
+    assert len(table.values) == 10
+    assert len(function.values) == 9
+    assert [len(rows) for _, rows in earlier.studies] == [7]
+    assert (here / "calls").read_text() == "." * 9
+
+
+def test_a_study_of_a_file_suggests_like_an_optimizer(here: Path, bopp: Bopp) -> None:
+    write(here, IMAGES, GUESSES, EARLIER, budget=7)
+    for budget in (2, 5, 7):
+        assert bopp("run", "--budget", budget).code == 0
+    with open_study(f"sqlite:///{here}/last.db", "july") as july:
+        knowledge = [*known(here)[:2], Earlier(july)]
+    run = Optimizer(SPACE, knowledge=knowledge)
+    with open_study(f"sqlite:///{here}/study.db", "new") as study:
+        for trial in study.trials:
+            assert run.ask().params == trial.params
+            run.tell(run.trials[-1], trial.value)
+
+
+def test_what_is_behind_a_file_is_read_once_and_again_by_bopp_learn(here: Path, bopp: Bopp) -> None:
+    write(here, CSV, PYTHON, EARLIER)
+    assert bopp("run").code == 0
+    before = known(here)
+    last(here, "august", 5)
+    (here / "tables" / "simulation.csv").unlink()
+    assert bopp("run", "--budget", 4).code == 0
+    assert known(here) == before
+    ended = bopp("learn")
+    assert ended.code == 2
+    assert f"{here / 'tables' / 'simulation.csv'}" in ended.err
+    assert "study.toml: [[knowledge]] 1 cheap: cannot read" in ended.err
+    assert known(here) == before
+    write(here, PYTHON, EARLIER)
+    ended = bopp("learn")
+    assert ended.code == 0
+    assert "new knows cheap: 9 values, " in ended.err
+    assert "earlier: 2 studies, trust 0.7, from last.db from now on" in ended.err
+    assert (here / "calls").read_text() == "." * 18
+    assert bopp("run", "--budget", 5).code == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ([IMAGES], [LIMITS], "'new' knows images: exchange x, y, trust"),
+        ([IMAGES], [], "the file says nothing; to go on with what the file says: bopp learn"),
+        ([], [LIMITS], "'new' knows nothing; the file says limits: at least 0.0, trust"),
+        ([EARLIER], [EARLIER + "trust = 0.2\n"], "the file says earlier: trust 0.2, from last.db"),
+        ([EARLIER], [EARLIER + 'study = "july"\n'], "from last.db, study july"),
+        ([PYTHON], [PYTHON.replace(":cheap", ":loss")], "from objective:loss"),
+        ([CSV], [CSV + 'column = "value"\n'], "from tables/simulation.csv, column value"),
+        ([IMAGES, LIMITS], [LIMITS, IMAGES], "the file says limits: "),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(
+    here: Path, bopp: Bopp, before: list[str], after: list[str], words: str
+) -> None:
+    write(here, *before)
+    assert bopp("run").code == 0
+    write(here, *after)
+    for command in (["run"], ["ask"], ["enqueue", "x=0.5"]):
+        ended = bopp(*command)
+        assert ended.code == 2
+        assert ended.err.count("\n") == 1
+        assert words in ended.err
+        assert ended.err.startswith("bopp: study.toml: [[knowledge]]: ")
+    assert bopp("status").code == 0
+    assert bopp("learn").code == 0
+    assert bopp("run", "--budget", 4).code == 0
+
+
+def test_a_warm_start_is_one_line(here: Path, bopp: Bopp) -> None:
+    write(here)
+    ended = bopp("run", "--earlier", "last.db")
+    assert ended.code == 0, ended.err
+    assert "new knows earlier: 1 study, trust 0.7, from last.db; bopp learn reads that anew" in ended.err
+    with open_study(f"sqlite:///{here}/last.db", "july") as july:
+        assert known(here) == (Earlier(july),)
+        best = july.best
+    with open_study(f"sqlite:///{here}/study.db", "new") as study:
+        assert study.trials[0].params == best.params
+    last(here, "july", 9)
+    before = known(here)
+    for words in (["run", "--budget", 4], ["run", "--budget", 5, "--earlier", "./last.db"]):
+        assert bopp(*words).code == 0
+        assert known(here) == before
+    assert bopp("learn", "--earlier", "last.db").code == 0
+    assert known(here) != before
+
+
+@pytest.mark.parametrize("way", ["url", "export", "server path"])
+def test_earlier_studies_come_from_a_url_or_an_export_too(here: Path, bopp: Bopp, way: str) -> None:
+    with open_study(f"sqlite:///{here}/last.db", "july") as july:
+        (here / "july.jsonl").write_bytes(exported(july))
+        wanted = Earlier(july.result)
+    text = {"url": "sqlite:///last.db", "export": "july.jsonl", "server path": str(here / "last.db")}[way]
+    write(here)
+    assert bopp("run", "--earlier", text).code == 0
+    assert known(here) == (wanted,)
+
+
+def test_several_stores_are_several_sources(here: Path, bopp: Bopp) -> None:
+    write(here)
+    last(here, "august", 4)
+    (here / "last.db").rename(here / "other.db")
+    last(here, "july", 7)
+    assert bopp("run", "--earlier", "last.db", "--earlier", "other.db").code == 0
+    first, second = known(here)
+    assert isinstance(first, Earlier)
+    assert isinstance(second, Earlier)
+    assert [len(rows) for _, rows in first.studies] == [7]
+    assert [len(rows) for _, rows in second.studies] == [7, 4]
+
+
+def test_a_study_that_began_without_an_earlier_one_says_how_to_learn_it(here: Path, bopp: Bopp) -> None:
+    write(here)
+    assert bopp("run").code == 0
+    ended = bopp("run", "--earlier", "last.db")
+    assert ended.code == 2
+    assert "--earlier last.db: 'new' does not know it; to go on with it: bopp learn" in ended.err
+    assert bopp("learn", "--earlier", "last.db").code == 0
+    assert bopp("run", "--earlier", "last.db", "--budget", 4).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("none.db", "none.db': cannot read"),
+        ("objective.py", "wanted a database or what bopp export wrote"),
+        ("sqlite:///none.db", "none.db"),
+        ("mysql://me:secret@host/x", "wanted sqlite:///file.db"),
+        ("study.toml", "wanted a database"),
+    ],
+)
+def test_a_wrong_earlier_store_is_refused_and_nothing_is_created(
+    here: Path, bopp: Bopp, text: str, words: str
+) -> None:
+    write(here)
+    ended = bopp("run", "--earlier", text)
+    assert ended.code == 2, ended.err
+    assert words.replace("'", "") in ended.err.replace("'", "")
+    assert "secret" not in ended.err
+    assert not (here / "study.db").exists()
+
+
+def test_the_other_studies_of_the_same_store_are_earlier_ones(here: Path, bopp: Bopp) -> None:
+    (here / "last.db").rename(here / "study.db")
+    write(here, EARLIER.replace("last.db", "study.db"))
+    for command in (["run"], ["learn"]):
+        assert bopp(*command).code == 0
+        (earlier,) = known(here)
+        assert isinstance(earlier, Earlier)
+        assert [len(rows) for _, rows in earlier.studies] == [7]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[knowledge]\nkind = 1\n", "[[knowledge]]: wanted each table under [[knowledge]], in double"),
+        (
+            "[[knowledge]]\n",
+            '1: kind: wanted "images", "guesses", "cheap", "earlier" or "limits"',
+        ),
+        ('[[knowledge]]\nkind = "image"\n', '"limits", got "image"'),
+        (
+            IMAGES + IMAGES.replace("exchange", "swap"),
+            "[[knowledge]] 2 images: swap: no such field",
+        ),
+        (
+            IMAGES.replace('"y"', '"z"'),
+            "1 images: exchange: wanted names among ['x', 'y', 'n']",
+        ),
+        (IMAGES.replace('"y"', '"n"'), "[[knowledge]] 1 images: wanted parameters alike to exchange"),
+        (
+            IMAGES + 'mirror = "x"\n',
+            '1 images: mirror: wanted a table such as { x = 0.5 }, got "x"',
+        ),
+        (IMAGES + "trust = 2\n", "[[knowledge]] 1 images: trust must be a number between 0 and 1, got 2"),
+        (IMAGES + 'equal = "x"\n', "equal: no such field"),
+        (LIMITS + "at_most = -1\n", "[[knowledge]] 1 limits: wanted at_least below at_most"),
+        (
+            LIMITS + 'at_most = "high"\n',
+            '1 limits: at_most: wanted a finite number, got "high"',
+        ),
+        (GUESSES.replace("y = 0.3", "y = 3"), "[[knowledge]] 1 guesses: 'y': wanted a number in [0.0, 1.0]"),
+        (GUESSES.replace("value = 0.1", "value = '?'"), "1 guesses: values 1: value: wanted a finite number"),
+        (GUESSES.replace("at =", "where ="), "1 guesses: values 1: where: no such field; wanted at, value"),
+        (GUESSES.replace("0.05", "0.0"), "1 guesses: values: wanted a standard deviation above 0"),
+        (
+            '[[knowledge]]\nkind = "guesses"\nvalues = 5\n',
+            "1 guesses: values: wanted a list of tables",
+        ),
+        ('[[knowledge]]\nkind = "guesses"\n', "1 guesses: wanted one of values, near, good, more and less"),
+        ('[[knowledge]]\nkind = "cheap"\n', "1 cheap: wanted one of csv and python, got neither"),
+        (CSV + 'python = "a:b"\n', "1 cheap: wanted one of csv and python, got both"),
+        (CSV + "points = 9\n", "1 cheap: points: wanted it with python only"),
+        (PYTHON + 'column = "a"\n', "1 cheap: column: wanted it with csv only"),
+        (PYTHON.replace("objective:", ""), '1 cheap: python: wanted "module:function", got "cheap"'),
+        (PYTHON.replace("9", "1"), "1 cheap: points must be an integer >= 3, got 1"),
+        ('[[knowledge]]\nkind = "earlier"\n', "1 earlier: store: wanted a line of text, got nothing"),
+        (EARLIER.replace("last.db", "postgresql://me:se@cret@host/x"), "1 earlier: store: wanted sqlite"),
+    ],
+)
+def test_a_mistake_is_a_line_that_names_the_field(here: Path, table: str, words: str) -> None:
+    text = problem(here, table)
+    assert words in text
+    assert "cret" not in text
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (PYTHON.replace(":cheap", ":broken"), "'no such thing'"),
+        (PYTHON.replace(":cheap", ":none"), "[[knowledge]] 1 cheap: no function 'none' in"),
+        (CSV.replace("csv =", "column = 'cost'\ncsv ="), "simulation.csv: wanted columns for 'value', got"),
+        (EARLIER + "study = 'june'\n", "[[knowledge]] 1 earlier: "),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_nothing_is_created(
+    here: Path, bopp: Bopp, table: str, words: str
+) -> None:
+    write(here, table)
+    ended = bopp("run")
+    assert ended.code == 2
+    assert ended.err.startswith("bopp: study.toml: [[knowledge]] 1 ")
+    assert words in ended.err
+    assert not (here / "study.db").exists()
+
+
+def test_a_study_file_follows_its_folder(here: Path, bopp: Bopp, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here, CSV, EARLIER)
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    assert bopp("run", "../study.toml", "--earlier", "../last.db").code == 0
+    monkeypatch.chdir(here)
+    assert bopp("run", "--earlier", "last.db", "--budget", 4).code == 0
+    assert len(known(here)) == 3
+
+
+def test_knowledge_is_shown_with_its_trust_and_worth(here: Path, bopp: Bopp) -> None:
+    write(here, IMAGES, CSV, budget=8)
+    assert bopp("knowledge").code == 2  # there is no study yet
+    assert bopp("run", "--earlier", "last.db").code == 0
+    ended = bopp("knowledge")
+    head, *lines = ended.out.splitlines()
+    assert head.split() == ["source", "trust", "worth", "settings"]
+    assert [line.split()[0] for line in lines] == ["images", "cheap", "earlier"]
+    assert "exchange x, y, trust" in lines[0]
+    assert "10 values" in lines[1]
+    with open_study(f"sqlite:///{here}/study.db", "new") as study:
+        accounts = study.knowledge
+        assert [account.source for account in study.result.knowledge] == [one.source for one in accounts]
+    shown = json.loads(bopp("knowledge", "sqlite:///study.db", "new", "--json").out)
+    assert [row["trust"] for row in shown] == [account.trust for account in accounts]
+    assert [(row["kind"], row["by"], row["from"]) for row in shown] == [
+        ("images", "[[knowledge]]", None),
+        ("cheap", "[[knowledge]]", "tables/simulation.csv"),
+        ("earlier", "--earlier", "last.db"),
+    ]
+    for row, account in zip(shown, accounts, strict=True):
+        assert row["worth"] == account.worth or row["worth"] == {"number": str(account.worth)}
+
+
+def test_a_study_that_knows_nothing_has_nothing_to_show(here: Path, bopp: Bopp) -> None:
+    write(here)
+    assert bopp("run").code == 0
+    assert json.loads(bopp("knowledge", "--json").out) == []
+    assert bopp("knowledge").out.split() == ["source", "trust", "worth", "settings"]
+    assert bopp("learn").err == "new knows nothing from now on\n"
+
+
+def test_knowledge_given_in_python_is_left_to_a_study_by_its_file(here: Path, bopp: Bopp) -> None:
+    path = write(here)
+    with open_study(f"sqlite:///{here}/study.db", "new", SPACE, knowledge=Limits(at_least=0)) as study:
+        study.ask()
+    assert bopp("run").code == 0
+    assert known(here) == (Limits(at_least=0),)
+    write(here, IMAGES)
+    with pytest.raises(ConfigError, match="knows nothing; the file says images"):
+        open_config(load(path), "new", 60.0)
+    assert bopp("learn").code == 0
+    assert known(here) == (Images(exchange=("x", "y")),)
+
+
+def test_a_recipe_is_switched_without_the_knowledge(here: Path, bopp: Bopp) -> None:
+    write(here, IMAGES, EARLIER)
+    assert bopp("run").code == 0
+    before = known(here)
+    assert bopp("switch", "random").code == 0
+    assert known(here) == before
+    assert bopp("switch", "default").code == 0
+    assert bopp("run", "--budget", 4).code == 0
+
+
+def test_the_knowledge_of_the_template_is_right(here: Path) -> None:
+    text = re.sub(
+        r"^# (?=\w+ = |\[\[)", "", TEMPLATE[TEMPLATE.index("# What you know") :], flags=re.MULTILINE
+    )
+    (here / "study.toml").write_text(TEMPLATE[: TEMPLATE.index("# What you know")] + text)
+    guesses, earlier = load(here / "study.toml").knowledge
+    assert guesses.source == Guesses(near={"momentum": 0.9})
+    assert earlier.origin == "last-month.db"

@@ -1,0 +1,640 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, maximize
+from bopp.data import Array, Data, History
+from bopp.errors import BoppError, RecipeError
+from bopp.initial import Sobol
+from bopp.knowledge import images_of, twins_of
+from bopp.pseudo import Failed, Guesses, Images, Pending, Sum, images
+from bopp.pseudo.images import MARGIN, MOST
+from bopp.search import Gradients, best_fresh
+from bopp.space import Params, Space
+from bopp.suggest import learn, suggest
+
+PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
+NOWHERE = np.empty((0, 2))
+BASE = Recipe(search=Gradients(100, 50, 4, 20))
+BOX = Space({"x": Float(-2, 6), "y": Float(0.01, 100, log=True), "z": Float(0, 3), "w": Float(0, 3)})
+TWO = Space({"x1": Float(0, 4), "y1": Float(1, 9), "x2": Float(0, 4), "y2": Float(1, 9)})
+CUBE = st.lists(st.floats(0, 1), min_size=4, max_size=4)
+
+
+def twins(source: Images, space: Space, *params: Params) -> list[list[Params]]:
+    """The images of each of some params."""
+    found = source.twins(space, np.array([space.encode(one) for one in params]))
+    return [
+        [space.decode(image) for image in found[:, row] if not np.isnan(image).any()]
+        for row in range(len(params))
+    ]
+
+
+def holds(X: Array, row: Array) -> bool:
+    return bool((np.abs(X - row).max(axis=1) < 1e-9).any())
+
+
+def orbit(source: Images, space: Space, u: Array) -> Array:
+    """A point and its images."""
+    found = source.twins(space, u[None, :])[:, 0]
+    return np.vstack([u, found[~np.isnan(found).any(axis=1)]])
+
+
+GROUPS = {
+    "two": (TWO, Images(exchange=("x1", "x2"))),
+    "blocks": (TWO, Images(exchange=(("x1", "y1"), ("x2", "y2")))),
+    "mirror": (BOX, Images(mirror={"x": 2.0})),
+    "mirror by ratio": (BOX, Images(mirror={"y": 1.0})),
+    "two mirrors": (BOX, Images(mirror={"x": 2.0, "y": 1.0})),
+    "mirror and exchange": (BOX, Images(exchange=("z", "w"), mirror={"x": 2.0})),
+    "function": (BOX, Images(equal=lambda p: dict(p, x=4.0 - p["x"]))),
+    "four": (Space({name: Float(0, 1) for name in "abcd"}), Images(exchange=tuple("abcd"))),
+}
+
+
+@pytest.mark.parametrize(("space", "source"), GROUPS.values(), ids=GROUPS)
+@settings(max_examples=25)
+@given(row=CUBE)
+def test_an_image_has_the_same_images_and_its_own_point_among_them(
+    space: Space, source: Images, row: list[float]
+) -> None:
+    whole = orbit(source, space, np.array(row))
+    for image in whole[:5]:
+        again = orbit(source, space, image)
+        assert len(again) == len(whole)
+        assert all(holds(whole, one) for one in again)
+        assert all(holds(again, one) for one in whole)
+
+
+@settings(max_examples=25)
+@given(row=CUBE)
+def test_exchanging_or_mirroring_twice_changes_nothing(row: list[float]) -> None:
+    for source in (Images(exchange=("z", "w")), Images(mirror={"x": 2.0}), Images(mirror={"y": 1.0})):
+        (image,) = source.twins(BOX, np.array([row]))
+        (back,) = source.twins(BOX, image)
+        np.testing.assert_allclose(back, [row], atol=1e-12)
+
+
+@settings(max_examples=25)
+@given(row=CUBE)
+def test_a_mirrored_image_lies_in_the_cube_or_there_is_none(row: list[float]) -> None:
+    found = Images(mirror={"x": 1.0, "y": 30.0}).twins(BOX, np.array([row]))
+    missing = np.isnan(found).all(axis=2)
+    assert np.array_equal(missing, np.isnan(found).any(axis=2))
+    inside = found[~missing]
+    assert np.all((inside >= 0.0) & (inside <= 1.0))
+
+
+def distances(p: Params) -> float:
+    return float(
+        abs(p["x1"] - p["x2"]) + math.hypot(p["y1"], p["y2"]) + p["x1"] * p["y1"] + p["x2"] * p["y2"]
+    )
+
+
+SYMMETRIC: list[tuple[Space, Images, Callable[[Params], float], int]] = [
+    (TWO, Images(exchange=(("x1", "y1"), ("x2", "y2"))), distances, 1),
+    (BOX, Images(mirror={"x": 1.5}), lambda p: abs(p["x"] - 1.5) + p["y"], 1),
+    (BOX, Images(mirror={"y": 2.0}), lambda p: abs(math.log(p["y"] / 2.0)) + p["x"], 1),
+    (BOX, Images(exchange=("z", "w")), lambda p: p["z"] * p["w"] + p["x"], 1),
+    (BOX, Images(period={"x": 4.0}), lambda p: math.sin(math.pi * p["x"] / 2.0) * p["z"], 4),
+    (BOX, Images(equal=lambda p: dict(p, z=3.0 - p["z"])), lambda p: abs(p["z"] - 1.5), 1),
+    (
+        BOX,
+        Images(equal=lambda p: [dict(p, z=3.0 - p["z"]), dict(p, w=3.0 - p["w"])]),
+        lambda p: abs(p["z"] - 1.5) + abs(p["w"] - 1.5) * p["x"],
+        2,
+    ),
+    (
+        BOX,
+        Images(exchange=("z", "w"), mirror={"x": 2.0}),
+        lambda p: p["z"] * p["w"] + abs(p["x"] - 2.0),
+        3,
+    ),
+    (
+        BOX,
+        Images(mirror={"x": 2.0}, equal=lambda p: dict(p, z=3.0 - p["z"])),
+        lambda p: abs(p["z"] - 1.5) * abs(p["x"] - 2.0),
+        3,
+    ),
+]
+
+
+@pytest.mark.parametrize(("space", "source", "f", "count"), SYMMETRIC)
+@settings(max_examples=25)
+@given(row=CUBE)
+def test_images_have_the_same_value_where_the_function_is_symmetric(
+    space: Space, source: Images, f: Callable[[Params], float], count: int, row: list[float]
+) -> None:
+    u = np.array(row)
+    found = source.twins(space, u[None, :])
+    assert found.shape == (count, 1, space.dimension)
+    for image in found[:, 0]:
+        if np.all((image >= 0.0) & (image <= 1.0)):  # neither missing nor beyond the ends
+            assert f(space.decode(image)) == pytest.approx(f(space.decode(u)), rel=1e-6, abs=1e-6)
+
+
+def test_images_in_units() -> None:
+    here = {"x": 3.0, "y": 4.0, "z": 1.0, "w": 2.0}
+    (found,) = twins(Images(mirror={"x": 2.0}), BOX, here)
+    assert found == [pytest.approx(dict(here, x=1.0))]
+    (found,) = twins(Images(mirror={"y": 1.0}), BOX, here)
+    assert found == [pytest.approx(dict(here, y=0.25))]
+    (found,) = twins(Images(mirror={"y": 0.1}), BOX, here)
+    assert found == []  # 0.0025 is out of range
+    (found,) = twins(Images(exchange=("z", "w")), BOX, here)
+    assert found == [pytest.approx(dict(here, z=2.0, w=1.0))]
+    (found,) = twins(Images(period={"x": 6.0}), BOX, dict(here, x=5.0))
+    assert found == [pytest.approx(dict(here, x=-1.0))]
+
+
+def test_what_comes_after_an_end_of_a_period_is_shown_a_little_beyond_it() -> None:
+    """A range of one period: what is near one end lies beyond the other one too."""
+    space, source = Space({"angle": Float(0, 360)}), Images(period={"angle": 360})
+    X = np.array([[0.0], [0.1], [0.5], [0.9], [1.0]])
+    up, down = source.twins(space, X)[..., 0]
+    np.testing.assert_allclose(up, [1.0, 1.1, math.nan, math.nan, math.nan])
+    np.testing.assert_allclose(down, [math.nan, math.nan, math.nan, -0.1, 0.0], atol=1e-12)
+    beyond = source.twins(space, np.linspace(0.0, 1.0, 101)[:, None])
+    beyond = beyond[~np.isnan(beyond)]
+    assert beyond.min() == pytest.approx(-MARGIN, abs=0.011)
+    assert beyond.max() == pytest.approx(1.0 + MARGIN, abs=0.011)
+
+
+def test_all_periods_within_the_range_are_images() -> None:
+    space = Space({"x": Float(0, 3)})
+    (found,) = twins(Images(period={"x": 1.0}), space, {"x": 0.4})
+    assert sorted(one["x"] for one in found) == pytest.approx([1.4, 2.4])
+
+
+def test_a_function_never_sees_another_point_than_the_image() -> None:
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    source = Images(period={"x": 1.0}, equal=lambda p: dict(p, y=1.0 - p["y"]))
+    found = source.twins(space, np.array([[0.1, 0.3]])).reshape(-1, 2)
+    found = found[~np.isnan(found).any(axis=1)]
+    assert all(abs(x % 1.0 - 0.1) < 1e-9 for x in found[:, 0].tolist())
+
+
+NUMBERS = Space(
+    {
+        "n": Int(1, 9),
+        "m": Int(1, 9),
+        "p": Choice(["u", "v", "w"]),
+        "q": Choice(["u", "v", "w"]),
+        "on": Choice([False, True]),
+        "off": Choice([False, True]),
+    }
+)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.sampled_from("uvw"),
+    st.sampled_from("uvw"),
+    st.booleans(),
+    st.booleans(),
+)
+def test_integers_and_options_are_exchanged_to_the_bit(
+    n: int, m: int, p: str, q: str, on: bool, off: bool
+) -> None:
+    source = Images(exchange=(("n", "p", "on"), ("m", "q", "off"))).bound(NUMBERS, 1.0)
+    params = {"n": n, "m": m, "p": p, "q": q, "on": on, "off": off}
+    (image,) = source.twins(NUMBERS, NUMBERS.encode(params)[None, :])
+    swapped = {"n": m, "m": n, "p": q, "q": p, "on": off, "off": on}
+    assert np.array_equal(image[0], NUMBERS.encode(swapped))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "centre", "pairs"),
+    [
+        (Int(0, 10), 5, [(0, 10), (3, 7), (5, 5)]),
+        (Int(1, 8), 4.5, [(1, 8), (4, 5)]),
+        (Int(0, 10), 8, [(6, 10), (8, 8)]),
+        (Int(1, 100, log=True), 10, [(1, 100), (5, 20)]),
+        (Float(0, 1, step=0.25), 0.5, [(0.0, 1.0), (0.25, 0.75)]),
+        pytest.param(
+            Int(0, 10, step=3),
+            4.5,
+            [(0, 9), (3, 6)],
+        ),
+        pytest.param(
+            Float(0, 1, step=0.3),
+            0.45,
+            [(0.0, 0.9), (0.3, 0.6)],
+        ),
+    ],
+    ids=str,
+)
+def test_numbers_on_a_grid_are_mirrored_to_numbers_on_the_grid(
+    parameter: Any, centre: float, pairs: list[tuple[float, float]]
+) -> None:
+    space = Space({"n": parameter})
+    source = Images(mirror={"n": centre}).bound(space, 1.0)
+    for one, other in pairs:
+        for a, b in ((one, other), (other, one)):
+            image = source.twins(space, space.encode({"n": a})[None, :])[0, 0]
+            np.testing.assert_allclose(image, space.encode({"n": b}), atol=1e-9)
+
+
+def test_an_image_on_the_grid_is_so_to_the_bit() -> None:
+    """For a search compares points of a grid by their bits."""
+    space = Space({"n": Int(0, 10)})
+    found = Images(mirror={"n": 5}).twins(space, space.grid)[0]
+    assert np.array_equal(found, space.grid[::-1])
+
+
+CONDITIONAL = Space(
+    {
+        "solver": Choice(["sgd", "adam"]),
+        "x": Float(0, 1, when={"solver": ["sgd"]}),
+        "y": Float(0, 1, when={"solver": ["sgd"]}),
+        "z": Float(0, 1),
+    }
+)
+SNAPPED = CONDITIONAL.snap(np.array([[0.0, 0.2, 0.7, 0.1], [1.0, 0.2, 0.7, 0.1]]))
+
+
+def test_parameters_that_do_not_apply_are_exchanged_for_nothing() -> None:
+    (found,) = Images(exchange=("x", "y")).bound(CONDITIONAL, 1.0).twins(CONDITIONAL, SNAPPED)
+    np.testing.assert_allclose(found[0], [0.0, 0.7, 0.2, 0.1])
+    assert np.array_equal(found[1], SNAPPED[1])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Images(mirror={"x": 0.5}),
+        Images(mirror={"z": 0.3}),
+        Images(equal=lambda p: dict(p, z=1.0 - p["z"])),
+        Images(mirror={"x": 0.3}),
+        Images(period={"x": 0.3}),
+    ],
+)
+def test_images_where_a_parameter_does_not_apply_are_points_of_the_space(source: Images) -> None:
+    found = source.bound(CONDITIONAL, 1.0).twins(CONDITIONAL, SNAPPED).reshape(-1, 4)
+    found = found[~np.isnan(found).any(axis=1)]
+    inside = found[((found >= 0.0) & (found <= 1.0)).all(axis=1)]
+    assert len(inside) > 0
+    np.testing.assert_allclose(CONDITIONAL.snap(inside), inside, atol=1e-12)
+
+
+def test_there_are_at_most_24_images_of_a_point() -> None:
+    names = tuple("abcde")
+    space = Space({name: Float(0, 1) for name in names})
+    x = np.random.default_rng(0).random((3, 5))
+    for source in (
+        Images(exchange=names),
+        Images(mirror=dict.fromkeys(names, 0.5)),
+        Images(period=dict.fromkeys(names, 0.5)),
+        Images(exchange=names[:4], equal=lambda p: [dict(p, e=1.0 - p["e"])]),
+        Images(equal=lambda p: [dict(p, e=i / 40) for i in range(40)]),
+    ):
+        found = source.twins(space, x)
+        assert found.shape == (MOST, 3, 5) == (24, 3, 5)
+    every = Images(exchange=names[:4]).twins(space, x)
+    assert len(np.unique(every[:, 0], axis=0)) == 23
+
+
+def test_no_more_images_are_made_than_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple("abcdef")
+    space, made = Space({name: Float(0, 1) for name in names}), []
+    usual = images._permutation
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return usual(*given)
+
+    monkeypatch.setattr(images, "_permutation", counted)
+    Images(exchange=names).twins(space, np.zeros((1, 6)))
+    assert len(made) <= 2 * MOST
+
+
+def test_there_are_no_images_of_no_points() -> None:
+    for space, source in GROUPS.values():
+        found = source.twins(space, np.empty((0, space.dimension)))
+        assert found.shape[1:] == (0, space.dimension)
+        assert twins_of([source], space, np.empty((0, space.dimension))).shape == (0, space.dimension)
+
+
+@pytest.mark.parametrize(
+    ("settings", "came"),
+    [
+        ({}, "none"),
+        ({"exchange": "ab"}, "'ab'"),
+        ({"exchange": ("a",)}, "('a',)"),
+        ({"exchange": ("a", "a")}, "('a', 'a')"),
+        ({"exchange": (("a", "b"), ("c",))}, "'c'"),
+        ({"exchange": (("a", "b"), ("b", "c"))}, "'c'"),
+        ({"exchange": ((1,), (2,))}, "1"),
+        ({"exchange": 5}, "5"),
+        ({"mirror": {"a": "middle"}}, "'middle'"),
+        ({"mirror": {"a": math.nan}}, "nan"),
+        ({"mirror": {"a": True}}, "True"),
+        ({"mirror": 0.5}, "0.5"),
+        ({"mirror": {3: 0.5}}, "3"),
+        ({"mirror": "a"}, "'a'"),
+        ({"period": {"a": 0}}, "0"),
+        ({"period": {"a": -1.0}}, "-1"),
+        ({"period": {"a": None}}, "None"),
+        ({"equal": 3}, "3"),
+        ({"exchange": ("a", "b"), "trust": 0}, "0"),
+        ({"exchange": ("a", "b"), "trust": 1.5}, "1.5"),
+        ({"exchange": ("a", "b"), "trust": True}, "True"),
+    ],
+)
+def test_what_is_no_symmetry_is_refused(settings: dict[str, Any], came: str) -> None:
+    with pytest.raises(RecipeError, match=r"^Images: .*(wanted|must be).*got") as caught:
+        Images(**settings)
+    assert came in str(caught.value).partition("got")[2]
+
+
+ODD = Space(
+    {
+        "a": Float(0, 1),
+        "b": Float(0, 2),
+        "n": Int(0, 10**20),
+        "c": Choice(["p", "q", "r"]),
+        "l": Float(1, 9, log=True),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "came"),
+    [
+        (Images(exchange=("a", "nowhere")), "'nowhere'"),
+        (Images(exchange=("a", "b")), "'b' Float(low=0.0, high=2.0"),
+        (Images(exchange=("a", "c")), "'c' Choice"),
+        (Images(mirror={"d": 1.0}), "'d'"),
+        (Images(mirror={"c": 1.0}), "'c'"),
+        (Images(mirror={"n": 1.0}), "'n'"),
+        (Images(period={"c": 1.0}), "'c'"),
+        (Images(period={"l": 1.0}), "'l' with log=True"),
+        pytest.param(
+            Images(mirror={"l": -1.0}),
+            "-1",
+        ),
+    ],
+)
+def test_a_symmetry_that_does_not_fit_the_space_is_refused(source: Images, came: str) -> None:
+    with pytest.raises(BoppError, match=r"wanted.*got") as caught:
+        Optimizer(ODD, knowledge=[source])
+    assert came in str(caught.value).partition("got")[2]
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        lambda p: {"a": 0.5},
+        lambda p: {"a": 0.5, "b": 0.5, "c": 1},
+        lambda p: [{"a": 0.5, "b": 0.5}, 3],
+        lambda p: {"a": "0.5", "b": 0.5},
+        lambda p: None,
+        lambda p: 3.0,
+    ],
+)
+def test_a_function_that_returns_no_params_is_named(equal: Any) -> None:
+    with pytest.raises(BoppError, match=r"wanted"):
+        Images(equal=equal).twins(PLANE, np.array([[0.1, 0.2]]))
+
+
+def test_what_a_function_returns_beyond_a_range_is_no_image_unless_by_rounding() -> None:
+    space = Space({"x": Float(0.1, 0.2)})
+    images = Images(equal=lambda p: [{"x": p["x"] + 0.05}, {"x": 0.3 - p["x"]}])
+    assert images.twins(space, space.encode({"x": 0.2})[None, :]).tolist() == [[[0.0]]]
+    result = maximize(lambda p: p["x"], space, 8, knowledge=[images], progress=False)
+    assert len(result.trials) == 8
+
+
+@pytest.mark.parametrize(
+    ("images", "value", "wanted"),
+    [
+        (Images(mirror={"k": 10.3}), 11, set()),
+        (Images(mirror={"k": 10.5}), 11, {10}),
+        (Images(period={"k": 2.5}), 7, {2, 12, 17}),
+    ],
+)
+def test_between_the_values_of_a_grid_there_is_no_image(images: Images, value: int, wanted: set[int]) -> None:
+    space = Space({"k": Int(0, 20)})
+    rows = images.twins(space, space.encode({"k": value})[None, :])[:, 0]
+    inside = [row for row in rows if np.all((row >= 0.0) & (row <= 1.0))]
+    assert {space.decode(row)["k"] for row in inside} == wanted
+
+
+@pytest.mark.parametrize(
+    ("images", "came"),
+    [(Images(mirror={"k": 25.0}), "25.0"), (Images(period={"k": 30.0}), "30.0")],
+)
+def test_a_symmetry_without_any_image_is_refused(images: Images, came: str) -> None:
+    with pytest.raises(RecipeError, match=f"'k': wanted .*got {came}"):
+        images.bound(Space({"k": Int(0, 20)}), 1.0)
+
+
+def test_images_stay_at_their_own_level_while_others_are_settled() -> None:
+    problem = Problem({"x": Float(0, 1), "y": Float(0, 1), "k": Int(0, 5)}, objectives={"value": "minimize"})
+    optimizer = Optimizer(problem, knowledge=[Images(exchange=("x", "y"))])
+    for x, y, k in np.random.default_rng(0).random((12, 3)).tolist():
+        params = {"x": x, "y": y, "k": int(5.99 * k)}
+        optimizer.observe(params, (x - 0.3) ** 2 + (y - 0.3) ** 2 + params["k"])
+    history, recipe = optimizer.result.history(), optimizer.recipe
+    held = problem.space.holding(problem.space.check_part({"k": 5}))
+    settled, free = (learn(space, history, recipe).accounts[0] for space in (held, problem.space))
+    assert settled is free
+    assert settled.trust > 0.9
+
+
+def test_a_function_may_return_no_image() -> None:
+    source = Images(equal=lambda p: [] if p["a"] > 0.5 else [{"a": 1.0 - p["a"], "b": p["b"]}])
+    found = source.twins(PLANE, np.array([[0.2, 0.3], [0.8, 0.3]]))
+    np.testing.assert_allclose(found[0, 0], [0.8, 0.3])
+    assert np.isnan(found[0, 1]).all()
+    assert Images(equal=lambda p: []).twins(PLANE, np.array([[0.2, 0.3]])).shape == (0, 1, 2)
+
+
+def test_a_function_cannot_change_what_it_is_given() -> None:
+    X = np.array([[0.2, 0.3]])
+
+    def hostile(params: Params) -> Params:
+        params["a"] = 0.9
+        return params
+
+    np.testing.assert_allclose(Images(equal=hostile).twins(PLANE, X)[0], [[0.9, 0.3]])
+    assert np.array_equal(X, [[0.2, 0.3]])
+
+
+# suggestions
+
+
+def knowing(source: Any) -> Recipe:
+    return replace(BASE, pseudo=Pending() + Failed() + source)
+
+
+@pytest.mark.parametrize("state", ["done", "asked", "failed"])
+@pytest.mark.parametrize(
+    ("source", "image"),
+    [
+        (Images(exchange=("a", "b")), [0.6, 0.2]),
+        (Images(mirror={"a": 0.4}), [0.6, 0.6]),
+        (Images(period={"a": 0.5}), [0.7, 0.6]),
+        (Images(equal=lambda p: {"a": 0.9, "b": 0.9}), [0.9, 0.9]),
+    ],
+)
+def test_an_image_of_a_point_is_never_suggested(source: Any, image: list[float], state: str) -> None:
+    """Even by a search that likes it best."""
+    here, far = np.array([[0.2, 0.6]]), np.array([[0.31, 0.83], [0.77, 0.05]])
+    data = Data(far, np.array([0.1, 0.4]))
+    history = History.of(
+        data + Data(here, np.zeros(1)) if state == "done" else data,
+        here if state == "asked" else NOWHERE,
+        here if state == "failed" else NOWHERE,
+    )
+
+    def search(score: Any, space: Space, history: History, rng: np.random.Generator) -> Array:
+        return best_fresh(np.array([image, [0.5, 0.123]]), space, history.taken, rng)
+
+    eager = replace(knowing(source), search=search, initial=Sobol(0))
+    assert np.array_equal(suggest(PLANE, eager, history, (0, 3)), [0.5, 0.123])
+    plain = replace(eager, pseudo=Pending())
+    np.testing.assert_allclose(suggest(PLANE, plain, history, (0, 3)), image)
+
+
+def test_a_start_that_is_an_image_of_a_measured_point_is_passed_over() -> None:
+    history = History.of(Data.empty(2), np.array([[0.1, 0.1], [0.9, 0.2]]), NOWHERE)
+    start = Sum((Guesses(near={"a": 0.1, "b": 0.1}), Guesses(near={"a": 0.2, "b": 0.9})))
+    recipe = replace(BASE, pseudo=start)
+    np.testing.assert_allclose(suggest(PLANE, recipe, history, (0, 1)), [0.2, 0.9])
+    symmetric = replace(BASE, pseudo=start + Images(exchange=("a", "b")))
+    assert np.abs(suggest(PLANE, symmetric, history, (0, 1)) - [0.2, 0.9]).max() > 1e-6
+
+
+SMALL = Space({"n": Int(0, 3), "m": Int(0, 3)})
+
+
+@pytest.mark.parametrize("state", ["done", "asked", "failed", "mixed"])
+def test_of_a_small_space_each_point_or_one_of_its_images_is_suggested(state: str) -> None:
+    """Of 16 points, exchanging leaves 10 to evaluate."""
+    rows: list[Array] = []
+    recipe = knowing(Images(exchange=("n", "m")))
+    for number in range(10):
+        X = np.array(rows).reshape(-1, 2)
+        states = np.array([state] * number if state != "mixed" else ["done", "asked", "failed"] * 4)[:number]
+        y = np.where(states == "done", X.sum(axis=1) ** 2, np.nan)[:, None]
+        history = History(X, states.astype(np.str_), y, np.zeros_like(y))
+        rows.append(suggest(SMALL, recipe, history, (0, number)))
+    decoded = [SMALL.decode(row) for row in rows]
+    assert len({tuple(sorted(one.values())) for one in decoded}) == 10
+    X = np.array(rows)
+    again = suggest(SMALL, recipe, History.of(Data(X, X.sum(axis=1) ** 2), NOWHERE, NOWHERE), (0, 10))
+    assert np.array_equal(SMALL.snap(again[None, :])[0], again)
+
+
+def test_of_a_small_space_no_mirrored_point_is_suggested() -> None:
+    """Of 11 points, mirroring leaves 6 to evaluate."""
+    space = Space({"n": Int(0, 10)})
+    rows: list[Array] = []
+    recipe = knowing(Images(mirror={"n": 5}))
+    for number in range(6):
+        X = np.array(rows).reshape(-1, 1)
+        history = History.of(Data(X, -(np.abs(X[:, 0] - 0.5) ** 2)), X[:0], X[:0])
+        rows.append(suggest(space, recipe, history, (0, number)))
+    assert len({abs(space.decode(row)["n"] - 5) for row in rows}) == 6
+
+
+def test_a_symmetry_that_is_disproved_forbids_nothing() -> None:
+    space = Space({"n": Int(0, 5), "m": Int(0, 5)})
+    X = np.array([space.encode({"n": i, "m": j}) for i in range(6) for j in range(i)])
+    y = 3.0 * (X[:, 1] - X[:, 0]) + np.sin(3.0 * X[:, 0])
+    history, recipe = History.of(Data(X, y), NOWHERE, NOWHERE), knowing(Images(exchange=("n", "m")))
+    (account,) = learn(space, history, recipe).accounts
+    assert account.trust < 0.01
+    plain = suggest(space, replace(recipe, pseudo=Pending()), history, (0, 15))
+    assert space.decode(plain)["m"] > space.decode(plain)["n"]
+    assert np.array_equal(suggest(space, recipe, history, (0, 15)), plain)
+
+
+# trust
+
+
+def lopsided(X: Array) -> Array:
+    return np.asarray(3.0 * X[:, 0] - 2.0 * X[:, 1] + np.sin(5.0 * X[:, 0]))
+
+
+def even(X: Array) -> Array:
+    return np.asarray(np.sin(4.0 * X.sum(axis=1)) + 2.0 * (X[:, 0] - X[:, 1]) ** 2)
+
+
+@pytest.mark.parametrize("n", [12, 25])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_true_symmetry_gains_trust_and_a_false_one_loses_it(n: int, seed: int) -> None:
+    X = np.random.default_rng(seed).random((n, 2))
+    source = Images(exchange=("a", "b"))
+    (true,) = learn(PLANE, History.of(Data(X, even(X)), NOWHERE, NOWHERE), knowing(source)).accounts
+    assert true.trust > source.trust
+    assert true.worth > 0.0
+    assert true.points is not None
+    (false,) = learn(PLANE, History.of(Data(X, lopsided(X)), NOWHERE, NOWHERE), knowing(source)).accounts
+    assert false.trust < (0.5 if n < 20 else 0.05)
+    assert false.worth < 0.0
+
+
+@pytest.mark.parametrize(
+    ("true", "false", "f"),
+    [
+        (
+            Images(mirror={"a": 0.5}),
+            Images(mirror={"b": 0.5}),
+            lambda X: np.cos(6.0 * (X[:, 0] - 0.5)) + 2.0 * X[:, 1],
+        ),
+        (
+            Images(period={"a": 0.5}),
+            Images(period={"b": 0.5}),
+            lambda X: np.sin(4.0 * np.pi * X[:, 0]) + 2.0 * X[:, 1],
+        ),
+    ],
+)
+def test_a_false_symmetry_is_told_from_a_true_one_beside_it(true: Images, false: Images, f: Any) -> None:
+    X = np.random.default_rng(4).random((25, 2))
+    history = History.of(Data(X, f(X)), NOWHERE, NOWHERE)
+    for both in ((true, false), (false, true)):
+        accounts = {one.source: one.trust for one in learn(PLANE, history, knowing(Sum(both))).accounts}
+        assert accounts[true] > 0.9
+        assert accounts[false] < 0.1
+
+
+def test_a_model_with_a_true_symmetry_knows_the_images() -> None:
+    X = np.random.default_rng(1).random((12, 2))
+    data = Data(X, even(X))
+    history, source = History.of(data, NOWHERE, NOWHERE), Images(exchange=("a", "b"))
+    taught = learn(PLANE, history, knowing(source))
+    plain = learn(PLANE, history, replace(BASE, pseudo=Pending()))
+    found, rows = images_of(source, PLANE, data)
+    wanted = data.y[rows]
+    errors = [np.abs(m.scale.inverse(m.beliefs.mean(found.X)) - wanted).mean() for m in (taught, plain)]
+    assert errors[0] < 0.2 * errors[1]
+    assert taught.beliefs(found.X)[1].mean() < 0.3 * plain.beliefs(found.X)[1].mean()
+
+
+def test_a_symmetry_that_is_disproved_leaves_the_model_as_it_was() -> None:
+    X = np.random.default_rng(0).random((25, 2))
+    history = History.of(Data(X, lopsided(X)), NOWHERE, NOWHERE)
+    taught = learn(PLANE, history, knowing(Images(exchange=("a", "b"))))
+    plain = learn(PLANE, history, replace(BASE, pseudo=Pending()))
+    assert list(taught.beliefs) == list(plain.beliefs)
+    assert taught.accounts[0].points is None
+
+
+def test_of_two_points_alike_the_images_are_no_trouble() -> None:
+    """Points on the mirror, and points that are images of each other, are measured with other values."""
+    X = np.array([[0.3, 0.3], [0.2, 0.7], [0.7, 0.2], [0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
+    history = History.of(Data(X, np.array([1.0, 2.0, 2.5, 0.0, 1.0, 1.5])), NOWHERE, NOWHERE)
+    u = suggest(PLANE, knowing(Images(exchange=("a", "b"), mirror={"a": 0.5})), history, (0, 6))
+    assert np.all((u >= 0.0) & (u <= 1.0))

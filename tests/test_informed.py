@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bopp import Data, Float, Int, Known, Optimizer, Problem, Recipe
+from bopp.errors import BoppError, RecipeError, StudyError
+from bopp.informed import informed
+from bopp.plain import other_part, read_recipe, write_recipe
+from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Pending, Source, Sum, none, sources
+from bopp.suggest import suggest
+from recipes import PRESETS, SOURCES
+
+SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}
+PROBLEM = Problem(SQUARE)
+DEFAULT = Recipe.default()
+
+
+def mirror(known: Known) -> Data:
+    return Data(1.0 - known.data.X, known.data.y)
+
+
+@pytest.mark.parametrize("nothing", [None, (), [], none, [none], iter(())])
+def test_without_knowledge_the_recipe_is_the_very_same(nothing: Any) -> None:
+    for recipe in (DEFAULT, Recipe.random(), replace(DEFAULT, pseudo=mirror)):
+        assert informed(recipe, nothing, PROBLEM) is recipe
+    assert Optimizer(SQUARE, recipe=DEFAULT, knowledge=()).recipe is DEFAULT
+
+
+@pytest.mark.parametrize("recipe", PRESETS)
+def test_every_preset_without_knowledge_stays_as_it_is(recipe: Recipe) -> None:
+    assert informed(recipe, (), PROBLEM) is recipe
+
+
+def test_without_knowledge_suggestions_are_the_same_to_the_bit() -> None:
+    asked = []
+    for knowledge in ((), None, none):
+        optimizer = Optimizer(SQUARE, seed=3, knowledge=knowledge)  # type: ignore[arg-type]
+        for _ in range(7):
+            trial = optimizer.ask()
+            optimizer.tell(trial, (trial.params["a"] - 0.3) ** 2 + trial.params["b"])
+        asked.append([trial.params for trial in optimizer.trials])
+    assert asked[0] == asked[1] == asked[2]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        SOURCES["exchange"] + SOURCES["near"],
+        [SOURCES["exchange"], SOURCES["near"]],
+        (SOURCES["exchange"], SOURCES["near"]),
+        [Sum((SOURCES["exchange"],)), SOURCES["near"]],
+        iter([SOURCES["exchange"], SOURCES["near"]]),
+    ],
+)
+def test_knowledge_may_be_given_as_a_sum_or_a_list(given: Any) -> None:
+    recipe = informed(DEFAULT, given, PROBLEM)
+    assert recipe.pseudo == Sum((Pending(), Failed(), SOURCES["exchange"], SOURCES["near"]))
+    assert sources(recipe.pseudo) == (SOURCES["exchange"], SOURCES["near"])
+    assert replace(recipe, pseudo=DEFAULT.pseudo) == DEFAULT
+
+
+def test_one_source_may_be_given_alone() -> None:
+    recipe = informed(DEFAULT, SOURCES["exchange"], PROBLEM)
+    assert recipe.pseudo == DEFAULT.pseudo + SOURCES["exchange"]
+
+
+def test_sources_in_a_recipe_and_beside_it_count_alike() -> None:
+    one = replace(DEFAULT, pseudo=DEFAULT.pseudo + SOURCES["exchange"])
+    assert informed(one, (), PROBLEM) == informed(DEFAULT, SOURCES["exchange"], PROBLEM)
+    assert informed(informed(one, (), PROBLEM), (), PROBLEM) == informed(one, (), PROBLEM)
+
+
+def test_a_policy_that_is_no_source_may_be_given_too() -> None:
+    assert informed(DEFAULT, [mirror], PROBLEM).pseudo == Sum((Pending(), Failed(), mirror))
+
+
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        ("images", "'images'"),
+        (3, "3"),
+        ([3], "3"),
+        (Images, "Images"),
+        ([SOURCES["near"], Guesses], "Guesses"),
+        ({"exchange": ("a", "b")}, "'exchange'"),
+        ([None], "None"),
+    ],
+)
+def test_what_is_no_knowledge_is_refused(given: Any, came: str) -> None:
+    with pytest.raises(RecipeError, match=r"^knowledge: wanted policies.*got") as caught:
+        informed(DEFAULT, given, PROBLEM)
+    assert came in str(caught.value).partition("got")[2]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Images(exchange=("a", "c")),
+        Guesses(near={"c": 1}),
+        Cheap([({"c": i}, i) for i in range(5)]),
+        Earlier([("minimize", [({"c": i}, i) for i in range(5)])]),
+        Earlier([("minimize", [({"a": 0.1}, 1.0)])]),
+    ],
+)
+def test_what_does_not_fit_the_problem_is_refused_at_once(source: Source) -> None:
+    with pytest.raises(BoppError, match=r"wanted.*got"):
+        Optimizer(SQUARE, knowledge=[source])
+
+
+def test_a_direction_of_the_problem_reaches_a_source() -> None:
+    seen = []
+
+    class Watching(Source):
+        def bound(self, space: Any, sign: float) -> Source:
+            seen.append((space, sign))
+            return self
+
+    for direction, sign in (("minimize", -1.0), ("maximize", 1.0)):
+        problem = Problem(SQUARE, {"value": direction})  # type: ignore[dict-item]
+        informed(DEFAULT, Watching(), problem)
+        assert seen.pop() == (problem.space, sign)
+    several = Problem(SQUARE, {"one": "minimize", "two": "maximize"})
+    assert informed(DEFAULT, (), several) is DEFAULT
+    with pytest.raises(RecipeError, match="one objective"):
+        informed(DEFAULT, SOURCES["near"], several)
+
+
+def there_and_back(recipe: Recipe) -> Recipe:
+    return read_recipe(json.loads(json.dumps(write_recipe(recipe), allow_nan=False)))
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_a_recipe_with_a_source_comes_back_from_json(source: Source) -> None:
+    recipe = informed(DEFAULT, source, PROBLEM)
+    back = there_and_back(recipe)
+    assert back == recipe
+    assert hash(back.pseudo) == hash(recipe.pseudo)
+    assert repr(back) == repr(recipe)
+    assert other_part(write_recipe(recipe), back) is None
+    assert other_part(write_recipe(DEFAULT), back) == "pseudo"
+    for other in SOURCES.values():
+        same = other_part(write_recipe(recipe), informed(DEFAULT, other, PROBLEM)) is None
+        assert same == (other is source)
+
+
+def test_a_source_with_another_setting_is_another() -> None:
+    for source in SOURCES.values():
+        written = write_recipe(informed(DEFAULT, source, PROBLEM))
+        doubtful = replace(source, trust=0.123)  # type: ignore[type-var]
+        assert other_part(written, informed(DEFAULT, doubtful, PROBLEM)) == "pseudo"
+
+
+def test_a_cheap_function_is_stored_by_its_values() -> None:
+    def cheap(a: float, b: float) -> float:
+        return a - b
+
+    recipe = informed(DEFAULT, Cheap(cheap, points=8), PROBLEM)
+    assert there_and_back(recipe) == recipe
+    (source,) = sources(recipe.pseudo)
+    assert isinstance(source, Cheap)
+    assert len(source.values) == 8
+    assert all(value == pytest.approx(dict(row)["a"] - dict(row)["b"]) for row, value in source.values)
+
+
+def test_a_source_with_a_function_of_yours_has_to_be_passed_in_again() -> None:
+    recipe = informed(DEFAULT, Images(equal=lambda p: dict(p, a=1.0 - p["a"])), PROBLEM)
+    with pytest.raises(StudyError, match=r"parts of your own \(pseudo\)"):
+        there_and_back(recipe)
+    assert other_part(json.loads(json.dumps(write_recipe(recipe))), recipe) is None
+
+
+def test_a_recipe_that_came_back_suggests_the_same() -> None:
+    recipe = informed(DEFAULT, list(SOURCES.values()), PROBLEM)
+    optimizer = Optimizer(PROBLEM)
+    for a, b in np.random.default_rng(0).random((6, 2)).tolist():
+        optimizer.observe({"a": a, "b": b}, a - b)
+    history = optimizer.result.history()
+    one, other = (suggest(PROBLEM.space, each, history, (0, 6)) for each in (recipe, there_and_back(recipe)))
+    assert np.array_equal(one, other)
+
+
+def test_knowledge_goes_with_any_space_that_has_its_parameters() -> None:
+    space = {"n": Int(1, 5), "a": Float(0, 1), "b": Float(0, 1)}
+    for source in SOURCES.values():
+        optimizer = Optimizer(space, knowledge=source)
+        assert set(optimizer.ask().params) == {"n", "a", "b"}
+
+
+def test_limits_need_no_parameters() -> None:
+    assert sources(informed(DEFAULT, Limits(at_least=0.0), PROBLEM).pseudo) == (Limits(at_least=0.0),)

@@ -1,0 +1,454 @@
+"""What a study knows besides its trials: kept with it, compared, switched, moved, sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bopp
+from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Result, Study, open_study, pseudo
+from bopp.errors import BoppError, StudyError
+from bopp.parameter import Parameter
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
+from bopp.study import sources
+from bopp.study.exchange import exported, imported
+from bopp.study.tables import KNOWLEDGE
+
+SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "kind": Choice(["a", (1, 2)])}
+
+
+def loss(params: Params) -> float:
+    return float((params["x"] - 0.3) ** 2 * (params["y"] - 0.3) ** 2 + (params["kind"] == "a"))
+
+
+def past(count: int = 8, seed: int = 3) -> Result:
+    run = Optimizer(SPACE, seed=seed, recipe=Recipe.random())
+    for _ in range(count):
+        trial = run.ask()
+        run.tell(trial, loss(trial.params))
+    return run.result
+
+
+def swapped(params: Params) -> Params:
+    return {**params, "x": params["y"], "y": params["x"]}
+
+
+class Calls:
+    """A stand-in for the objective that counts its calls."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def cheap(self, params: Params) -> float:
+        self.count += 1
+        return loss(params) + 0.1
+
+
+CALLS = Calls()
+
+
+def cheap(params: Params) -> float:
+    return CALLS.cheap(params)
+
+
+@dataclass(frozen=True)
+class Mine(Source):
+    """A source of somebody's own."""
+
+    most: float = 2.0
+    trust: float = 0.5
+
+    def limits(self) -> tuple[float, float]:
+        return -np.inf, self.most
+
+
+WHOLE: dict[str, Any] = {
+    "images": Images(exchange=("x", "y"), mirror={"x": 0.5}),
+    "guesses": Guesses(
+        [({"x": 0.3, "kind": (1, 2)}, 0.0, 0.1)], near={"y": 0.3}, good={"kind": ["a"]}, less=["y"]
+    ),
+    "cheap": Cheap([({"x": x / 9, "y": 0.5, "kind": "a"}, x / 9) for x in range(10)], "maximize"),
+    "earlier": Earlier([past(), past(9, 4)], trust=0.6),
+    "limits": Limits(at_least=0),
+}
+YOURS: dict[str, Any] = {"images": Images(equal=swapped), "mine": Mine()}
+ALL = {**WHOLE, **{f"your {name}": source for name, source in YOURS.items()}}
+IMAGES, LIMITS = WHOLE["images"], WHOLE["limits"]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/a.db"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_study_that_is_opened_anew_for_every_trial_suggests_like_an_optimizer(url: str, name: str) -> None:
+    run = Optimizer(SPACE, seed=1, knowledge=[ALL[name]])
+    for number in range(8):
+        knowledge = [ALL[name]] if number == 0 or name not in WHOLE else ()
+        with open_study(url, "s", SPACE, seed=1, knowledge=knowledge) as study:
+            trial, mine = study.ask(), run.ask()
+            assert trial.params == mine.params
+            study.tell(trial, loss(trial.params))
+            run.tell(mine, loss(mine.params))
+            assert study.recipe == run.recipe
+            assert [account.trust for account in study.knowledge] == [
+                account.trust for account in run.result.knowledge
+            ]
+
+
+def test_the_sources_in_a_result_are_those_of_the_study(url: str) -> None:
+    with open_study(url, "s", SPACE, knowledge=IMAGES + LIMITS) as study:
+        assert study.result.sources == (IMAGES, LIMITS)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_same_knowledge_may_be_given_again(url: str, name: str) -> None:
+    open_study(url, "s", SPACE, knowledge=[WHOLE[name]]).close()
+    with open_study(url, "s", knowledge=[replace(WHOLE[name])]) as study:
+        assert pseudo.sources(study.recipe.pseudo) == (WHOLE[name],)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ([LIMITS], r"knows images: exchange x, y, mirror x 0.5, trust .*; got limits: at least 0.0, trust"),
+        ([IMAGES, LIMITS], r"knows images: .*; got images: .*; limits: "),
+        ([replace(IMAGES, trust=0.3)], r"trust 0.3"),
+        ([Images(equal=swapped)], r"got images: equal test_study_knowledge.swapped"),
+    ],
+)
+def test_other_knowledge_is_refused_with_the_remedy(url: str, other: Any, words: str) -> None:
+    open_study(url, "s", SPACE, knowledge=IMAGES).close()
+    with pytest.raises(StudyError, match=words) as caught:
+        open_study(url, "s", SPACE, knowledge=other)
+    assert str(caught.value).endswith("Study.switch_knowledge, or on the command line bopp learn")
+
+
+def test_other_data_of_the_same_size_are_refused(url: str) -> None:
+    open_study(url, "s", SPACE, knowledge=Earlier(past())).close()
+    with pytest.raises(StudyError, match="got the same with other data"):
+        open_study(url, "s", knowledge=Earlier(past(seed=4)))
+
+
+def test_a_study_without_knowledge_refuses_some(url: str) -> None:
+    open_study(url, "s", SPACE).close()
+    with pytest.raises(StudyError, match="'s' knows nothing; got limits"):
+        open_study(url, "s", knowledge=LIMITS)
+
+
+def test_a_function_is_called_when_the_study_is_created_and_never_again(url: str) -> None:
+    CALLS.count = 0
+    with open_study(url, "s", SPACE, knowledge=Cheap(cheap, points=12)) as study:
+        assert CALLS.count == 12
+        before = study.recipe
+    with open_study(url, "s", SPACE, knowledge=Cheap(cheap, points=12)) as study:
+        assert study.recipe == before
+        study.ask()
+    with open_study(url, "s") as study:
+        assert study.recipe == before
+    for other in (Cheap(loss, points=12), Cheap(cheap, points=13), Cheap(cheap, "maximize", points=12)):
+        with pytest.raises(StudyError, match=r"knows cheap: 12 values, points 12, .*from test_.*cheap; got"):
+            open_study(url, "s", knowledge=other)
+    assert CALLS.count == 12
+
+
+def test_two_functions_made_within_others_are_told_apart(url: str) -> None:
+    def made(shift: float) -> Any:
+        return lambda params: loss(params) + shift
+
+    open_study(url, "s", SPACE, knowledge=Cheap(made(1.0), points=6)).close()
+    open_study(url, "s", knowledge=Cheap(made(1.0), points=6)).close()
+    with pytest.raises(StudyError, match="knows cheap"):
+        open_study(url, "s", knowledge=Cheap(made(2.0), points=6))
+
+
+@pytest.mark.parametrize("name", YOURS)
+def test_parts_of_your_own_are_brought_along(url: str, name: str) -> None:
+    with open_study(url, "s", SPACE, knowledge=[LIMITS, YOURS[name]]) as study:
+        study.observe({"x": 0.5, "y": 0.5, "kind": "a"}, 1.0)
+    with open_study(url, "s") as study:
+        assert study.best.value == 1.0
+        assert study.result.sources == ()
+        with pytest.raises(StudyError, match=f"knows {name}: .*, with parts of your own: open it with know"):
+            study.ask()
+    with open_study(url, "s", knowledge=[LIMITS, YOURS[name]]) as study:
+        assert pseudo.sources(study.recipe.pseudo) == (LIMITS, YOURS[name])
+        assert study.ask().number == 1
+
+
+def test_a_named_recipe_is_compared_without_the_knowledge(url: str) -> None:
+    for number, recipe in enumerate((Recipe.default(), Recipe.random(), Recipe.paper("ei"))):
+        with open_study(url, f"{number}", SPACE, recipe=recipe, knowledge=IMAGES) as study:
+            before = study.recipe
+        with open_study(url, f"{number}", recipe=recipe) as study:
+            assert study.recipe == before
+            assert pseudo.sources(study.recipe.pseudo) == (IMAGES,)
+        with pytest.raises(StudyError, match="has recipe"):
+            open_study(url, f"{number}", recipe=Recipe.paper("ei", tau0=0.5))
+
+
+def test_sources_of_a_recipe_are_knowledge(url: str) -> None:
+    recipe = replace(Recipe.default(), pseudo=IMAGES + Recipe.default().pseudo)
+    open_study(url, "s", SPACE, recipe=recipe).close()
+    for same in ({"recipe": recipe}, {"knowledge": IMAGES}, {"recipe": Recipe.default()}, {}):
+        with open_study(url, "s", **same) as study:
+            assert pseudo.sources(study.recipe.pseudo) == (IMAGES,)
+    other = replace(Recipe.default(), pseudo=Recipe.default().pseudo + LIMITS)
+    with pytest.raises(StudyError, match=r"knows images: .*; got limits"):
+        open_study(url, "s", recipe=other)
+
+
+def test_knowledge_is_switched_for_all_who_come_later(url: str) -> None:
+    with open_study(url, "s", SPACE, recipe=Recipe.paper("ei"), knowledge=IMAGES) as study:
+        other = open_study(url, "s")
+        study.switch_knowledge([LIMITS, YOURS["images"]])
+        assert pseudo.sources(study.recipe.pseudo) == (LIMITS, YOURS["images"])
+        assert pseudo.sources(other.recipe.pseudo) == (IMAGES,)
+        study.ask()
+        study.switch_knowledge(())
+    with open_study(url, "s", recipe=Recipe.paper("ei")) as study:
+        assert study.recipe == Recipe.paper("ei")
+        assert study.knowledge == ()
+
+
+def test_a_switched_recipe_knows_what_the_study_knew(url: str) -> None:
+    with open_study(url, "s", SPACE, knowledge=[IMAGES, YOURS["mine"]]) as study:
+        study.switch_recipe(Recipe.random())
+        assert pseudo.sources(study.recipe.pseudo) == (IMAGES, YOURS["mine"])
+        own = replace(Recipe.random(), pseudo=pseudo.Pending() + LIMITS)
+        study.switch_recipe(own)
+        assert study.recipe == own
+    with open_study(url, "s", recipe=own) as study:
+        assert study.recipe == own
+        study.switch_knowledge(())
+        assert study.recipe == replace(Recipe.random(), pseudo=pseudo.Pending())
+    with open_study(url, "s") as study:
+        assert study.recipe == replace(Recipe.random(), pseudo=pseudo.Pending())
+
+
+def test_a_switched_recipe_keeps_what_others_made_the_study_know(url: str) -> None:
+    with open_study(url, "s", SPACE, knowledge=YOURS["mine"]) as study, open_study(url, "s") as other:
+        other.switch_knowledge(LIMITS)
+        study.switch_recipe(Recipe.random())
+        assert pseudo.sources(study.recipe.pseudo) == (LIMITS,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("images", "wanted sources such as Images, Guesses or Earlier, got 'images'"),
+        ([Images], "wanted sources"),
+        ([pseudo.Pending()], "other policies belong in the recipe"),
+        ([5], "got 5"),
+        (Images(exchange=("x", "z")), "wanted names among"),
+        (Guesses(near={"x": 7.0}), "7.0"),
+        (Cheap(lambda params: 1 / 0), "division"),
+    ],
+)
+def test_wrong_knowledge_is_refused_before_anything_is_written(url: str, wrong: Any, words: str) -> None:
+    with pytest.raises(BoppError, match=words):
+        open_study(url, "s", SPACE, knowledge=wrong)
+    assert not Path(url.removeprefix("sqlite:///")).exists()
+    with open_study(url, "s", SPACE, knowledge=LIMITS) as study:
+        with pytest.raises(BoppError, match=words):
+            study.switch_knowledge(wrong)
+        assert pseudo.sources(study.recipe.pseudo) == (LIMITS,)
+
+
+def test_knowledge_that_fits_the_new_space_moves_along(url: str) -> None:
+    open_study(url, "s", SPACE, knowledge=IMAGES).close()
+    wider = {**SPACE, "x": Float(0, 2), "y": Float(0, 2)}
+    with open_study(url, "s", wider, migrate=True) as study:
+        assert pseudo.sources(study.recipe.pseudo) == (IMAGES,)
+        study.ask()
+
+
+def test_knowledge_that_does_not_fit_the_new_space_keeps_a_study_where_it_is(url: str) -> None:
+    with open_study(url, "s", SPACE, knowledge=IMAGES) as study:
+        study.observe({"x": 0.5, "y": 0.5, "kind": "a"}, 1.0)
+    for other in ({"y": Float(0, 2)}, {"y": Fixed(0.5)}, {"y": Int(0, 1)}):
+        with pytest.raises(StudyError, match=r"'s' knows what does not fit the new space .*switch_knowledge"):
+            open_study(url, "s", {**SPACE, **other}, migrate=True)
+    with open_study(url, "s", SPACE) as study:
+        assert [trial.state for trial in study.trials] == ["done"]
+        study.switch_knowledge(())
+    open_study(url, "s", {**SPACE, "y": Float(0, 2)}, migrate=True).close()
+
+
+def test_an_export_carries_the_knowledge(url: str, tmp_path: Path) -> None:
+    with open_study(url, "s", SPACE, knowledge=list(WHOLE.values())) as study:
+        study.tell(study.ask(), 1.0)
+        content, recipe = exported(study), study.recipe
+        params = study.ask().params
+    target = f"sqlite:///{tmp_path}/b.db"
+    assert imported(target, content) == "s"
+    with open_study(target, "s", knowledge=list(WHOLE.values())) as study:
+        assert study.recipe == recipe
+        assert study.ask().params == params
+
+
+def signed(head: Any) -> bytes:
+    body = f"{json.dumps(head)}\n".encode()
+    return body + b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
+
+
+def head_of(study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(exported(study).splitlines()[0])
+    return found
+
+
+def written(source: Source, **changes: Any) -> dict[str, Any]:
+    (row,) = (one.written(bopp.Problem(SPACE)) for one in sources.taught(source))
+    return {**row, "settings": {**row["settings"], **changes}}
+
+
+EI = {"part": "acquisition.ei"}
+HOSTILE: list[dict[str, Any]] = [
+    written(IMAGES, exchange="xy"),
+    written(IMAGES, exchange=[["x"], ["z"]]),
+    written(IMAGES, exchange=[[["x"]], [["y"]]]),
+    written(IMAGES, mirror={"x": 0.5}),
+    written(IMAGES, mirror=[["x", "0.5"]]),
+    written(IMAGES, mirror=[["kind", 0.5]]),
+    written(IMAGES, equal=EI),
+    written(IMAGES, equal="swapped"),
+    written(IMAGES, trust=True),
+    written(IMAGES, trust={"number": "nan"}),
+    written(IMAGES, trust={"number": []}),
+    written(IMAGES, extra=1),
+    written(WHOLE["guesses"], values=[[{"x": 1}, 0.0, 0.1]]),
+    written(WHOLE["guesses"], values=[[[["x", 9.0]], 0.0, 0.1]]),
+    written(WHOLE["guesses"], values=[[[["x", 0.5]], 0.0, -0.1]]),
+    written(WHOLE["guesses"], values=5),
+    written(WHOLE["guesses"], good=[["x", 0.5]]),
+    written(WHOLE["guesses"], good=[["z", [0.5, 0.6]]]),
+    written(WHOLE["guesses"], good=[["x", [0.1, 0.2, 0.3]]]),
+    written(WHOLE["guesses"], more=[5]),
+    written(WHOLE["guesses"], more=[["x"]]),
+    written(WHOLE["guesses"], within="x"),
+    written(WHOLE["cheap"], values=EI),
+    written(WHOLE["cheap"], values=[[[["x", 0.5]], "0.1"]] * 5),
+    written(WHOLE["cheap"], values=[[[["x", 0.5]], 0.1, 0.2]] * 5),
+    written(WHOLE["cheap"], values=[[[["z", 0.5]], 0.1]] * 5),
+    written(WHOLE["cheap"], values=[[[[5, 0.5]], 0.1]] * 5),
+    written(WHOLE["cheap"], values="text"),
+    written(WHOLE["cheap"], direction="up"),
+    written(WHOLE["cheap"], points="many"),
+    written(WHOLE["earlier"], studies=[]),
+    written(WHOLE["earlier"], studies=[["up", []]]),
+    written(WHOLE["earlier"], studies=[["minimize", [[[["x", 0.5]], 0.1]] * 2]]),
+    written(WHOLE["earlier"], studies=[["minimize", EI]]),
+    written(WHOLE["earlier"], studies=EI),
+    written(LIMITS, at_least="0"),
+    written(LIMITS, at_least={"number": "inf"}),
+    written(LIMITS, at_least=None),
+    written(LIMITS) | {"part": "pseudo.Source"},
+    written(LIMITS) | {"part": "pseudo.Pending"},
+    written(LIMITS) | {"part": "pseudo.os"},
+    written(LIMITS) | {"part": "kernels.Matern52"},
+    written(LIMITS) | {"part": ["pseudo"]},
+    written(LIMITS) | {"settings": [1]},
+    written(LIMITS) | {"source": 5},
+    written(LIMITS) | {"source": [None, 5]},
+    written(LIMITS) | {"more": 5},
+    {"source": [None, None]},
+]
+
+
+@contextmanager
+def changed(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(path)
+    yield connection
+    connection.commit()
+    connection.close()
+
+
+def with_source(head: dict[str, Any], row: Any) -> dict[str, Any]:
+    return sources.joined(head["recipe"], [row])
+
+
+@pytest.mark.parametrize("row", HOSTILE, ids=lambda row: json.dumps(row)[:60])
+def test_hostile_sources_in_a_store_or_an_export_are_refused(url: str, tmp_path: Path, row: Any) -> None:
+    with open_study(url, "s", SPACE) as study:
+        study.observe({"x": 0.5, "y": 0.5, "kind": "a"}, 1.0)
+        head = head_of(study)
+    parts = with_source(head, row)
+    with changed(tmp_path / "a.db") as connection:
+        connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", [json.dumps(parts)])
+    with open_study(url, "s") as study:
+        with pytest.raises(StudyError, match="what this study knows cannot be read"):
+            study.ask()
+        assert study.result.sources == ()  # looking goes on
+        assert study.best.value == 1.0
+        study.switch_knowledge(LIMITS)
+        study.ask()
+    with pytest.raises(StudyError):
+        imported(f"sqlite:///{tmp_path}/b.db", signed({**head, "recipe": parts, "trials": 0}))
+
+
+def test_the_hostile_sources_are_refused_for_what_is_wrong_with_them(url: str, tmp_path: Path) -> None:
+    with open_study(url, "s", SPACE) as study:
+        head = head_of(study)
+    for number, source in enumerate(WHOLE.values()):
+        content = signed({**head, "recipe": with_source(head, written(source)), "trials": 0})
+        imported(f"sqlite:///{tmp_path}/b.db", content, f"{number}")
+
+
+def test_a_tampered_export_is_refused(url: str, tmp_path: Path) -> None:
+    with open_study(url, "s", SPACE, knowledge=LIMITS) as study:
+        content = exported(study)
+    tampered = content.replace(b'"at_least": 0.0', b'"at_least": 1.0')
+    assert tampered != content
+    with pytest.raises(StudyError, match="checksum"):
+        imported(f"sqlite:///{tmp_path}/b.db", tampered)
+
+
+@pytest.mark.parametrize("depth", [100, 5_000, 100_000])
+def test_a_deep_source_is_refused(url: str, tmp_path: Path, depth: int) -> None:
+    with open_study(url, "s", SPACE) as study:
+        parts = with_source(head_of(study), written(LIMITS, at_least="DEEP"))
+    text = json.dumps(parts).replace('"DEEP"', "[" * depth + "]" * depth)
+    with changed(tmp_path / "a.db") as connection:
+        connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", [text])
+    with pytest.raises(BoppError):
+        open_study(url, "s").ask()
+    with pytest.raises(BoppError):
+        open_study(url, "s", knowledge=LIMITS)
+
+
+def test_fifty_studies_of_a_hundred_trials_do_not_slow_opening_down(url: str) -> None:
+    rng = np.random.default_rng(0)
+    space: dict[str, Parameter] = {f"p{place}": Float(0, 1) for place in range(6)}
+    studies = [
+        ("minimize", [(dict(zip(space, row, strict=True)), float(row.sum())) for row in rng.random((100, 6))])
+        for _ in range(50)
+    ]
+    large = Earlier(tuple(tuple(study) for study in studies))
+    open_study(url, "s", space, knowledge=large).close()
+    began = time.process_time()
+    with open_study(url, "s", space, recipe=Recipe.default()) as study:
+        assert len(study.trials) == 0
+        opened = time.process_time()
+        assert study.recipe.pseudo.policies[-1] == large  # type: ignore[attr-defined]
+    read = time.process_time()
+    open_study(url, "s", space, knowledge=large).close()
+    compared = time.process_time()
+    print(f"opened {opened - began:.3f} s, read {read - opened:.3f} s, compared {compared - read:.3f} s")
+    assert opened - began < 0.6  # 0.06 s on an idle machine
+
+
+def test_every_source_of_the_engine_has_a_table() -> None:
+    kinds = [one for name in pseudo.__all__ if isinstance(one := getattr(pseudo, name), type)]
+    named = [kind.__name__.lower() for kind in kinds if issubclass(kind, Source) and kind is not Source]
+    assert sorted(named) == sorted(KNOWLEDGE)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from bopp.belief import Belief
+from bopp.data import Array, Data
+from bopp.gp import GP, Posterior
+from bopp.kernels import Matern52, SquaredExponential
+from bopp.trend import Resemblance, Trend, Trended
+from toys import slope, smooth
+
+U = np.random.default_rng(11).random((7, 3))
+COLUMNS = np.array([0, 2])
+SCALE = 0.4
+
+
+def other(seed: int = 5) -> Posterior:
+    """What is believed of another function, of two of the three columns."""
+    return GP(SquaredExponential(), np.array([0.5, 0.7]), 0.9, 1e-3).condition(smooth(9, 2, seed))
+
+
+def resemblances() -> tuple[Resemblance, ...]:
+    whole = GP(Matern52(), np.full(3, 0.6), 1.3, 1e-2).condition(smooth(12, 3, seed=8))
+    return Resemblance(other(), COLUMNS), Resemblance(whole, np.arange(3))
+
+
+def trend() -> Trend:
+    return Trend(resemblances(), (0.8, -0.3), 0.25)
+
+
+def rest(data: Data) -> Posterior:
+    """A process of what the trend leaves over, in units of the scale."""
+    left = Data(data.X, (data.y - trend()(data.X)) / SCALE, data.noise / SCALE**2)
+    return GP(Matern52(), np.array([0.4, 0.5, 0.6]), 1.1, 1e-3).condition(left)
+
+
+def trended(data: Data | None = None) -> Trended:
+    return Trended(rest(smooth(10, 3, seed=2) if data is None else data), trend(), SCALE)
+
+
+def test_a_trended_belief_is_a_belief() -> None:
+    belief: Belief = trended()
+    assert belief.noise == pytest.approx(SCALE**2 * 1e-3)
+
+
+def test_a_resemblance_looks_at_its_own_columns_alone() -> None:
+    one = resemblances()[0]
+    elsewhere = U.copy()
+    elsewhere[:, 1] = 0.123
+    assert np.array_equal(one(U), one(elsewhere))
+    np.testing.assert_allclose(one(U), other().mean(U[:, COLUMNS]))
+    assert np.all(one.gradient(U)[1][:, 1] == 0.0)
+
+
+def test_a_trend_is_the_weighted_sum_of_its_terms_and_a_shift() -> None:
+    first, second = resemblances()
+    np.testing.assert_allclose(trend()(U), 0.25 + 0.8 * first(U) - 0.3 * second(U), rtol=1e-12)
+    assert np.array_equal(Trend((), (), 2.5)(U), np.full(7, 2.5))
+    assert np.array_equal(Trend((), ()).gradient(U)[1], np.zeros_like(U))
+
+
+def test_the_gradient_of_a_trend_is_its_difference_quotient() -> None:
+    functions: list[Trend | Resemblance] = [trend(), *resemblances()]
+    for f in functions:
+        value, by_u = f.gradient(U)
+        np.testing.assert_allclose(value, f(U), rtol=1e-10, atol=1e-12)
+        wanted = [slope(lambda x, f=f: float(f(x[None, :])[0]), u) for u in U]  # type: ignore[misc]
+        np.testing.assert_allclose(by_u, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_the_gradient_of_a_trended_belief_is_its_difference_quotient() -> None:
+    belief = trended()
+    mean, sd, by_mean, by_sd = belief.gradient(U)
+    np.testing.assert_allclose([mean, sd], belief(U), rtol=1e-9)
+    np.testing.assert_allclose(belief.mean(U), mean, rtol=1e-9)
+    for place, got in enumerate((by_mean, by_sd)):
+        wanted = [slope(lambda x, place=place: float(belief(x[None, :])[place][0]), u) for u in U]  # type: ignore[misc]
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_conditioning_a_trended_belief_is_conditioning_the_rest() -> None:
+    data = smooth(14, 3, seed=2)
+    step_by_step = trended(data[:9]).condition(data[9:])
+    at_once = trended(data)
+    np.testing.assert_allclose(step_by_step(U), at_once(U), rtol=1e-8)
+    assert isinstance(step_by_step.rest, Posterior)
+    assert len(step_by_step.rest.data) == 14
+    np.testing.assert_allclose(trended().condition(Data.empty(3))(U), trended()(U))
+
+
+def test_a_trended_belief_is_the_gaussian_with_the_trend_as_its_mean() -> None:
+    """Against a process with a mean, written out: m + k^T A^-1 (y - m)."""
+    data, belief = smooth(10, 3, seed=2), trended()
+    gp = rest(data).gp
+    A = SCALE**2 * (gp.covariance(data.X, data.X)[0] + gp.noise * np.eye(10))
+    k = SCALE**2 * gp.covariance(U, data.X)[0]
+    weights = np.linalg.solve(A, k.T).T
+    mean = trend()(U) + weights @ (data.y - trend()(data.X))
+    variance = SCALE**2 * gp.variance - np.einsum("ij,ij->i", weights, k)
+    np.testing.assert_allclose(belief(U), [mean, np.sqrt(variance)], rtol=1e-7)
+
+
+def test_samples_have_the_mean_and_the_spread_of_the_belief() -> None:
+    belief, count = trended(), 4000
+    drawn = belief.sample(U, count, np.random.default_rng(0))
+    mean, sd = belief(U)
+    assert drawn.shape == (count, 7)
+    assert np.all(np.abs(drawn.mean(axis=0) - mean) < 5.0 * sd / np.sqrt(count))
+    np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.08)
+
+
+def test_differences_are_those_of_the_trend_and_of_the_rest() -> None:
+    belief, V = trended(), U[::-1]
+    wanted = (trend()(U) - trend()(V)) ** 2 + SCALE**2 * belief.rest.difference(U, V)
+    np.testing.assert_allclose(belief.difference(U, V), wanted)
+    assert np.all(belief.difference(U, U) == 0.0)
+
+
+def test_what_is_left_over_and_the_trend_are_the_data() -> None:
+    data, belief = Data(U, np.arange(7.0), 0.3), trended()
+    left = belief.left_over(data)
+    np.testing.assert_allclose(belief.trend(U) + SCALE * left.y, data.y, rtol=1e-12)
+    np.testing.assert_allclose(left.noise * SCALE**2, data.noise)
+
+
+def log_density(y: Array, mean: Array, covariance: Array) -> float:
+    return float(multivariate_normal(mean, covariance).logpdf(y))
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.5])
+def test_agreement_is_the_difference_of_two_log_densities(noise: float) -> None:
+    data, belief = smooth(10, 3, seed=2), trended()
+    points = Data(U, np.linspace(-1.0, 1.0, 7), noise)
+    gp = rest(data).gp
+    X = np.vstack([data.X, points.X])
+    extra = np.concatenate([np.zeros(10), np.full(7, noise)])
+    A = SCALE**2 * (gp.covariance(X, X)[0] + gp.noise * np.eye(17)) + np.diag(extra)
+    y, mean = np.concatenate([data.y, points.y]), trend()(X)
+    both = log_density(y, mean, A)
+    apart = log_density(y[:10], mean[:10], A[:10, :10]) + log_density(y[10:], mean[10:], A[10:, 10:])
+    assert belief.agreement(points) == pytest.approx(both - apart, rel=1e-6, abs=1e-7)
+
+
+def test_no_points_agree_with_anything() -> None:
+    assert trended().agreement(Data.empty(3)) == 0.0
