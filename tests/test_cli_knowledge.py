@@ -105,6 +105,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tables").mkdir()
     rows = "".join(f"{x / 9},0.5,2,{x / 10}\n" for x in range(10))
     (tmp_path / "tables" / "simulation.csv").write_text(f"x,y,n,value\n{rows}0.5,0.5,2,\n")
+    (tmp_path / "tables" / "run.csv").write_text("x,cost\n0.1,1\n\n1.2,2\n,3\n0.7,4\n")
     last(tmp_path, "july", 7)
     return tmp_path
 
@@ -156,6 +157,14 @@ def test_every_kind_of_knowledge_is_taken_from_a_file(here: Path, bopp: Bopp) ->
     assert len(function.values) == 9
     assert [len(rows) for _, rows in earlier.studies] == [7]
     assert (here / "calls").read_text() == "." * 9
+
+
+def test_a_table_may_lack_params_and_the_fidelity_and_go_beyond_ranges(here: Path, bopp: Bopp) -> None:
+    path = write(here, CSV.replace("simulation", "run"), "column = 'cost'\n")
+    path.write_text(path.read_text().replace("budget = 3", "budget = 3\nfidelities = { epochs = [1, 9] }"))
+    ended = bopp("run")
+    assert ended.code == 0, ended.err
+    assert known(here) == (Cheap([({"x": 0.1}, 1.0), ({"x": 1.2}, 2.0), ({}, 3.0), ({"x": 0.7}, 4.0)]),)
 
 
 def test_a_study_of_a_file_suggests_like_an_optimizer(here: Path, bopp: Bopp) -> None:
@@ -366,7 +375,9 @@ def test_a_mistake_is_a_line_that_names_the_field(here: Path, table: str, words:
     [
         (PYTHON.replace(":cheap", ":broken"), "'no such thing'"),
         (PYTHON.replace(":cheap", ":none"), "[[knowledge]] 1 cheap: no function 'none' in"),
-        (CSV.replace("csv =", "column = 'cost'\ncsv ="), "simulation.csv: wanted columns for 'value', got"),
+        (CSV + "column = 'cost'\n", "simulation.csv: column: wanted one of ['value'], got 'cost'"),
+        (CSV + "column = 'y'\n", "column: wanted that of the value, got 'y', which is a parameter"),
+        (CSV.replace("simulation", "run"), "run.csv: wanted a column for 'value', got ['x', 'cost']; "),
         (EARLIER + "study = 'june'\n", "[[knowledge]] 1 earlier: "),
     ],
 )

@@ -13,7 +13,7 @@ from bopp import AtMost, Choice, Fixed, Float, Int, Optimizer, Problem, Trial
 from bopp.errors import TellError
 from bopp.legible import cell, from_cell
 from bopp.problem import Direction
-from bopp.rows import Table, columns, observed, read_csv, write_csv
+from bopp.rows import Table, columns, observed, read_csv, read_pairs, write_csv
 
 OVEN = Problem({"degrees": Float(0, 100), "kind": Choice(["rye", "wheat"])})
 WHISK = Problem(
@@ -173,8 +173,74 @@ def test_a_reason_is_kept_where_there_is_no_value_and_is_a_measurement_elsewhere
 def test_the_column_of_the_value_can_be_named() -> None:
     (trial,) = read("degrees,kind,accuracy,value\n1,rye,0.5,7\n", value="accuracy")
     assert (trial.values, trial.measurements) == ({"value": 0.5}, {})
-    with pytest.raises(TellError, match=r"wanted columns for 'value', got \['degrees', 'kind'\]"):
-        read("degrees,kind\n1,rye\n", value="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("acuracy", r"column: wanted one of \['accuracy', 'value'\], got 'acuracy'"),
+        ("degrees", "column: wanted that of the value, got 'degrees', which is a parameter"),
+    ],
+)
+@pytest.mark.parametrize("reader", [read_csv, read_pairs])
+def test_a_column_that_is_not_that_of_the_value_is_refused(reader: Any, value: str, complaint: str) -> None:
+    with pytest.raises(TellError, match=complaint):
+        reader(OVEN, "degrees,kind,accuracy,value\n1,rye,0.5,7\n", value)
+
+
+def test_a_stand_in_may_lack_params_and_go_beyond_their_ranges() -> None:
+    text = "degrees;kind;day;value\n150;rye;monday;1\n;wheat;;2\n20; ;;3\n20;rye;;\n 30 ; rye ;;4\n"
+    assert read_pairs(OVEN, text) == [
+        ({"degrees": 150.0, "kind": "rye"}, 1.0),
+        ({"kind": "wheat"}, 2.0),
+        ({"degrees": 20.0}, 3.0),
+        ({"degrees": 30.0, "kind": "rye"}, 4.0),
+    ]
+    assert read_pairs(OVEN, "yield,degrees\n3,-5\n", "yield") == [({"degrees": -5.0}, 3.0)]
+    assert read_pairs(WHISK, "speed,error\n12,0.5\n2.0,0.6\n") == [({"speed": 12}, 0.5), ({"speed": 2}, 0.6)]
+
+
+def test_a_blank_option_of_a_stand_in_is_itself() -> None:
+    assert read_pairs(WHISK, "method,blade,error\nstir,,1\nleave,,2\n") == [
+        ({"method": "stir", "blade": ""}, 1.0),
+        ({"method": "leave"}, 2.0),
+    ]
+
+
+def test_a_stand_in_may_be_a_table_that_bopp_wrote() -> None:
+    optimizer = whisked()
+    done = [trial for trial in optimizer.trials if trial.state == "done"]
+    assert read_pairs(WHISK, as_csv(WHISK, optimizer.trials)) == [
+        (trial.params, trial.values["error"]) for trial in done
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            "degrees,kind\n1,rye\n",
+            r"wanted a column for 'value', got .*; where it has another name: column = ",
+        ),
+        (
+            "warmth,value\n1,2\n",
+            r"wanted a column for one of the parameters \['degrees', 'kind'\], got \['warm",
+        ),
+        ("degrees,value,degrees\n1,2,1\n", "wanted each column once, got 'degrees' more than once"),
+        ("degrees,value\n1,2\nwarm,2\n", "line 3, column 'degrees': wanted a number, got 'warm'"),
+        ("degrees,value\n1,2\nnan,2\n", "line 3, column 'degrees': value: wanted a finite number, got nan"),
+        ("kind,value\nrey,2\n", "line 2, column 'kind': wanted one of rye, wheat, got 'rey'"),
+        ("kind,value\nrye,good\n", "line 2, column 'value': wanted a number, got 'good'"),
+    ],
+)
+def test_a_fault_of_a_stand_in_is_named_by_its_line_and_column(text: str, complaint: str) -> None:
+    with pytest.raises(TellError, match=complaint):
+        read_pairs(OVEN, text)
+
+
+def test_a_stand_in_has_whole_numbers_where_the_parameter_has() -> None:
+    with pytest.raises(TellError, match=r"line 2, column 'speed': value: wanted a whole number, got 2.5"):
+        read_pairs(WHISK, "speed,error\n2.5,1\n")
 
 
 def test_fields_of_a_trial_are_measurements_in_a_table_of_yours() -> None:

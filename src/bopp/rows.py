@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,9 +19,11 @@ from typing import Any, get_args
 
 from bopp.errors import BoppError, SpaceError, TellError
 from bopp.legible import cell, from_cell
+from bopp.number import Float, Int
 from bopp.option import typed
 from bopp.parameter import Parameter
 from bopp.problem import Problem
+from bopp.scales import real, whole
 from bopp.space import Params
 from bopp.trial import State, Trial, number_of
 
@@ -90,19 +92,21 @@ def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[lis
 
     Cells are separated by commas or by semicolons; the first line has the names of the columns.
     """
-    lines = io.StringIO(text, newline="").readlines()
-    rows = _csv_rows(lines, max(",;", key=partial(_width, lines)))
-    _, names = next(rows, ("", []))
-    known = {*problem.names, *problem.space.parameters}
-    names = list(map(from_cell, names))
-    names = [name if name in known else name.strip() for name in names]
-    cells: list[tuple[str, Mapping[str, Any]]] = []
-    for where, row in rows:
-        if len(row) != len(names):
-            raise TellError(f"{where}: wanted {len(names)} cells, as in the first line, got {len(row)}")
-        cells.append((where, dict(zip(names, map(from_cell, row), strict=True))))
-    trials = observed(problem, names, cells, value)
-    return trials, len(cells) - len(trials)
+    names, rows = _csv_table(problem, text)
+    trials = observed(problem, names, rows, value)
+    return trials, len(rows) - len(trials)
+
+
+def read_pairs(problem: Problem, text: str, value: str | None = None) -> list[tuple[Params, float]]:
+    """The params and values of a stand-in for the only objective, from a CSV file.
+
+    It needs columns for one parameter and for the value, no more. A blank cell leaves the parameter out, a
+    number may lie beyond its range, and a row without a value is passed over.
+    """
+    names, rows = _csv_table(problem, text)
+    table = Table.of_stand_in(problem, names, value)
+    pairs = [table.pair(row, where) for where, row in rows if table.is_told(row, where)]
+    return [(params, found) for params, found in pairs if math.isfinite(found)]
 
 
 @dataclass(frozen=True)
@@ -120,22 +124,40 @@ class Table:
     @staticmethod
     def of(problem: Problem, names: Sequence[str], value: str | None = None) -> Table:
         """The table with these columns."""
+        table = Table._of_some(problem, names, value)
+        needed = [name for name, one in problem.space.parameters.items() if not _may_be_left_out(one)]
+        missing = [name for name in needed if name not in table.params]
+        missing += [name for name in problem.names if name not in table.values]
+        if missing:
+            raise TellError(f"wanted columns for {', '.join(map(repr, missing))}, got {list(names)}")
+        return table
+
+    @staticmethod
+    def of_stand_in(problem: Problem, names: Sequence[str], value: str | None = None) -> Table:
+        """The table with these columns, which may lack parameters."""
+        table = Table._of_some(problem, names, value)
+        if problem.objective not in table.values:
+            raise TellError(
+                f"wanted a column for {problem.objective!r}, got {list(names)}; "
+                'where it has another name: column = "..."'
+            )
+        if not table.params:
+            wanted = list(problem.space.parameters)
+            raise TellError(f"wanted a column for one of the parameters {wanted}, got {list(names)}")
+        return table
+
+    @staticmethod
+    def _of_some(problem: Problem, names: Sequence[str], value: str | None) -> Table:
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise TellError(f"wanted each column once, got {twice[0]!r} more than once")
         params = _found("params", problem.space.parameters, names)
         values = _found("values", problem.names, names)
         if value is not None:
-            values[problem.objective] = value
-            params = {name: column for name, column in params.items() if column != value}
+            values[problem.objective] = _checked_column(value, names, params.values())
         for column in set(params.values()) & set(values.values()):
             raise TellError(
                 f"column {column!r}: wanted 'params.{column}' and 'values.{column}' to tell them apart"
             )
-        needed = [name for name, one in problem.space.parameters.items() if not _may_be_left_out(one)]
-        missing = [name for name in needed if name not in params]
-        missing += [name for name in problem.names if values.get(name) not in names]
-        if missing:
-            raise TellError(f"wanted columns for {', '.join(map(repr, missing))}, got {list(names)}")
         noise = {name: f"noise.{name}" for name in problem.names if f"noise.{name}" in names}
         rest = [name for name in names if name not in {*params.values(), *values.values(), *noise.values()}]
         if "noise" in rest and len(problem.objectives) == 1:
@@ -155,8 +177,8 @@ class Table:
     def trial(self, row: Mapping[str, Any], where: str, number: int) -> Trial:
         """The observed trial of a row; without a value it is a failed one."""
         params = self._params(row, where)
-        given = {name: _cell(where, column, _number, row[column]) for name, column in self.values.items()}
-        noise = {name: _cell(where, column, _number, row[column]) for name, column in self.noise.items()}
+        given = _numbers(row, where, self.values)
+        noise = _numbers(row, where, self.noise)
         noise = {name: sd for name, sd in noise.items() if not math.isnan(sd)}
         failed = not all(map(math.isfinite, given.values()))
         others = {
@@ -174,21 +196,38 @@ class Table:
         trial = Trial(number, params, origin="observed", notes=None if notes is None else str(notes))
         return trial.told(answer, None)
 
+    def pair(self, row: Mapping[str, Any], where: str) -> tuple[Params, float]:
+        """The params that a row has, which may lie beyond their ranges, and its value; NaN for none."""
+        found, blank = self._cells(row, where, _value_anywhere)
+        params = self.problem.space.filled(
+            found, {name: blank[name] for name in blank if name in self.params}
+        )
+        given = _numbers(row, where, self.values)
+        told = all(map(math.isfinite, given.values()))
+        return params, given[self.problem.objective] if told else math.nan
+
     def _params(self, row: Mapping[str, Any], where: str) -> Params:
         space = self.problem.space
-        found: Params = {}
-        blank: Params = {}
-        for name, parameter in space.parameters.items():
-            cell = row[self.params[name]] if name in self.params else None
-            if not _is_blank(cell):
-                found[name] = _cell(where, self.params[name], partial(_value, parameter), cell)
-            else:
-                for value in _of_blank(parameter, cell):
-                    blank.setdefault(name, value)  # the blank itself, if it is an option
+        found, blank = self._cells(row, where, _value)
         try:
             return space.check(space.filled(found, blank))
         except SpaceError as error:
             raise TellError(f"{where}: {error}") from None
+
+    def _cells(
+        self, row: Mapping[str, Any], where: str, read: Callable[[Parameter, Any], Any]
+    ) -> tuple[Params, Params]:
+        """The params that a row has, and what its blanks mean for those that apply."""
+        found: Params = {}
+        blank: Params = {}
+        for name, parameter in self.problem.space.parameters.items():
+            cell = row[self.params[name]] if name in self.params else None
+            if not _is_blank(cell):
+                found[name] = _cell(where, self.params[name], partial(read, parameter), cell)
+            else:
+                for value in _of_blank(parameter, cell):
+                    blank.setdefault(name, value)  # the blank itself, if it is an option
+        return found, blank
 
 
 def _named(groups: Mapping[str, Sequence[str]], reserved: Sequence[str]) -> dict[tuple[str, str], str]:
@@ -211,6 +250,16 @@ def _found(group: str, wanted: Iterable[str], names: Sequence[str]) -> dict[str,
     there = set(names)
     pairs = ((name, column) for name in wanted for column in (name, f"{group}.{name}") if column in there)
     return dict(pairs)
+
+
+def _checked_column(value: str, names: Sequence[str], params: Collection[str]) -> str:
+    """The column of the value that somebody named."""
+    if value in params:
+        raise TellError(f"column: wanted that of the value, got {value!r}, which is a parameter")
+    if value not in names:
+        others = [name for name in names if name not in params]
+        raise TellError(f"column: wanted one of {others}, got {value!r}")
+    return value
 
 
 def _may_be_left_out(parameter: Parameter) -> bool:
@@ -252,6 +301,18 @@ def _value(parameter: Parameter, cell: Any) -> Any:
     return _value(parameter, cell.strip())
 
 
+def _value_anywhere(parameter: Parameter, cell: Any) -> Any:
+    """The value of a parameter, of which a number may lie beyond the range."""
+    if isinstance(parameter, Int):
+        return whole("value", parameter.parse(cell))
+    return real("value", parameter.parse(cell)) if isinstance(parameter, Float) else _value(parameter, cell)
+
+
+def _numbers(row: Mapping[str, Any], where: str, columns: Mapping[str, str]) -> dict[str, float]:
+    """The numbers in these columns, by name."""
+    return {name: _cell(where, column, _number, row[column]) for name, column in columns.items()}
+
+
 def _number(cell: Any) -> float:
     """A declared value or a noise; NaN for a blank."""
     if _is_blank(cell):
@@ -274,6 +335,22 @@ def _measured(cell: Any) -> Any:
         with suppress(ValueError):
             return float(cell) if math.isfinite(float(cell)) else cell
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
+
+
+def _csv_table(problem: Problem, text: str) -> tuple[list[str], list[tuple[str, Mapping[str, Any]]]]:
+    """The names of the columns of a CSV file, and its rows."""
+    lines = io.StringIO(text, newline="").readlines()
+    rows = _csv_rows(lines, max(",;", key=partial(_width, lines)))
+    _, names = next(rows, ("", []))
+    known = {*problem.names, *problem.space.parameters}
+    names = list(map(from_cell, names))
+    names = [name if name in known else name.strip() for name in names]
+    cells: list[tuple[str, Mapping[str, Any]]] = []
+    for where, row in rows:
+        if len(row) != len(names):
+            raise TellError(f"{where}: wanted {len(names)} cells, as in the first line, got {len(row)}")
+        cells.append((where, dict(zip(names, map(from_cell, row), strict=True))))
+    return names, cells
 
 
 def _width(lines: Sequence[str], delimiter: str) -> int:

@@ -16,7 +16,7 @@ from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.result import Result
-from bopp.rows import read_csv
+from bopp.rows import read_pairs
 from bopp.study import catalogue, exchange
 from bopp.study.address import is_url, placed, shown, understood
 from bopp.study.function import python_objective
@@ -139,11 +139,10 @@ def _reading(where: str, read: Callable[[Problem], Source], problem: Problem) ->
 def _from_csv(file: Path, column: str | None, outline: Cheap, problem: Problem) -> Source:
     text = text_of(file)
     try:
-        trials, _ = read_csv(problem, text, column)
+        pairs = read_pairs(problem, text, column)
     except BoppError as error:
         raise ConfigError(f"{file}: {error}") from None
-    rows = [(trial.params, trial.values[problem.objective]) for trial in trials if trial.state == "done"]
-    return Cheap(rows, outline.direction, outline.points, outline.trust)
+    return Cheap(pairs, outline.direction, outline.points, outline.trust)
 
 
 def _from_function(name: str, folder: Path, outline: Cheap, problem: Problem) -> Source:
