@@ -353,6 +353,11 @@ def test_the_other_studies_of_the_same_store_are_earlier_ones(here: Path, bopp: 
             '[[knowledge]]\nkind = "guesses"\nvalues = 5\n',
             "1 guesses: values: wanted a list of tables",
         ),
+        (
+            '[[knowledge]]\nkind = "guesses"\nvalues = [[{ x = 0.5 }, 1.0, 0.1]]\n',
+            "1 guesses: values 1: wanted a table such as { at = { rate = 0.01 }, value = 0.2, give_or_take = "
+            '0.05 }, got [{"x": 0.5}, 1.0, 0.1]',
+        ),
         ('[[knowledge]]\nkind = "guesses"\n', "1 guesses: wanted one of values, near, good, more and less"),
         ('[[knowledge]]\nkind = "cheap"\n', "1 cheap: wanted one of csv and python, got neither"),
         (CSV + 'python = "a:b"\n', "1 cheap: wanted one of csv and python, got both"),

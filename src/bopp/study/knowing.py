@@ -35,6 +35,7 @@ from bopp.study.tables import (
 from bopp.study.tables import shown as shown_value
 
 SQLITE = b"SQLite format 3\0"  # how a database begins
+GUESS = "{ at = { rate = 0.01 }, value = 0.2, give_or_take = 0.05 }"
 NOBODY = (("minimize", ()),)  # stands for studies that are not read yet
 
 
@@ -90,10 +91,15 @@ def _known(where: str, row: Any, problem: Problem, place: Place) -> Taught:
 
 def _guesses(where: str, rows: Any) -> list[tuple[Any, float, float]]:
     if not isinstance(rows, list):
-        wanted = "a list of tables such as { at = { x = 0.5 }, value = 0.9, give_or_take = 0.1 }"
-        raise ConfigError(f"{where} values: wanted {wanted}, got {shown_value(rows)}")
-    tables = [read_table(f"{where} values {number}:", GuessTable, row) for number, row in enumerate(rows, 1)]
+        raise ConfigError(f"{where} values: wanted a list of tables such as {GUESS}, got {shown_value(rows)}")
+    tables = [_guess(f"{where} values {number}:", row) for number, row in enumerate(rows, 1)]
     return [(table.at, table.value, table.give_or_take) for table in tables]
+
+
+def _guess(where: str, row: Any) -> GuessTable:
+    if not isinstance(row, dict):
+        raise ConfigError(f"{where} wanted a table such as {GUESS}, got {shown_value(row)}")
+    return read_table(where, GuessTable, row)
 
 
 def _cheap(where: str, table: CheapTable, place: Place) -> Taught:
