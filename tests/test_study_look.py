@@ -383,7 +383,7 @@ def test_a_newer_store_is_refused(old: Path) -> None:
 def test_a_study_that_is_not_there_is_not_created(old: Path) -> None:
     url = f"sqlite:///{old}"
     with unchanged(old.parent):
-        with pytest.raises(StudyError, match=r"has no study 'b'; it has: 'old'. A new one wants a space"):
+        with pytest.raises(StudyError, match=r"has no study 'b'; it has: 'old'\Z"):
             open_study(url, "b", read_only=True)
         with pytest.raises(StudyError, match=r"it has: 'old'. Opened to look, none is created"):
             open_study(url, "b", SPACE, read_only=True)

@@ -186,8 +186,8 @@ def _found_or_created(
             lambda connection: find(connection, name) or create(connection, name, columns, now), alone=True
         )
     if row is None:
-        why = ". Opened to look, none is created" if wanted.problem else ". A new one wants a space"
-        raise _absent(store, name, why)
+        looking = ". Opened to look, none is created" if wanted.problem else ""
+        raise _absent(store, name, looking if store.access == "look" else ". A new one wants a space")
     return row
 
 

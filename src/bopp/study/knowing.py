@@ -18,7 +18,7 @@ from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.result import Result
 from bopp.rows import read_pairs
 from bopp.study import catalogue, exchange
-from bopp.study.address import is_url, placed, shown, understood
+from bopp.study.address import censored, is_url, placed, shown, understood
 from bopp.study.function import python_objective
 from bopp.study.observing import text_of
 from bopp.study.sources import FILE, OPTION, Taught
@@ -170,6 +170,9 @@ def _results(table: EarlierTable, place: Place) -> list[Result]:
     url = table.store
     if is_url(url):
         url = placed(sa.make_url(url), place.folder)
+        path = understood(url)[1]
+        if isinstance(path, Path) and not os.path.exists(path):
+            raise ConfigError(f"there is no file {censored(str(path))!r}")
     else:
         file = place.folder / url
         try:
