@@ -95,7 +95,7 @@ def url(tmp_path: Path) -> str:
 def test_a_study_that_is_opened_anew_for_every_trial_suggests_like_an_optimizer(url: str, name: str) -> None:
     run = Optimizer(SPACE, seed=1, knowledge=[ALL[name]])
     for number in range(8):
-        knowledge = [ALL[name]] if number == 0 or name not in WHOLE else ()
+        knowledge = [ALL[name]] if number == 0 or name not in WHOLE else None
         with open_study(url, "s", SPACE, seed=1, knowledge=knowledge) as study:
             trial, mine = study.ask(), run.ask()
             assert trial.params == mine.params
@@ -126,6 +126,7 @@ def test_the_same_knowledge_may_be_given_again(url: str, name: str) -> None:
         ([IMAGES, LIMITS], r"knows images: .*; got images: .*; limits: "),
         ([replace(IMAGES, trust=0.3)], r"trust 0.3"),
         ([Images(equal=swapped)], r"got images: equal test_study_knowledge.swapped"),
+        ([], r"knows images: .*; got nothing; to go on with other knowledge"),
     ],
 )
 def test_other_knowledge_is_refused_with_the_remedy(url: str, other: Any, words: str) -> None:
@@ -145,6 +146,7 @@ def test_a_study_without_knowledge_refuses_some(url: str) -> None:
     open_study(url, "s", SPACE).close()
     with pytest.raises(StudyError, match="'s' knows nothing; got limits"):
         open_study(url, "s", knowledge=LIMITS)
+    open_study(url, "s", knowledge=[]).close()
 
 
 def test_a_function_is_called_when_the_study_is_created_and_never_again(url: str) -> None:

@@ -42,7 +42,7 @@ def open_study(
     recipe: Recipe | None = None,
     lease: float | None = 60.0,
     *,
-    knowledge: Knowledge = (),
+    knowledge: Knowledge | None = None,
     migrate: bool | Mapping[str, Any] = False,
     read_only: bool = False,
 ) -> Study:
@@ -59,7 +59,7 @@ def open_study(
         lease: how many seconds a worker may be silent before its trials go to others. None: this process
             holds its trials until they are told, as for experiments by hand or in a laboratory.
         knowledge: what you know but did not measure, such as [pseudo.Images(exchange=("a", "b"))]. It is kept
-            with the study, and the data that it carries; by default that of the study itself.
+            with the study, and the data that it carries; by default that of the study itself, and [] is none.
         migrate: go on in this space although the study has another one. Trials that fit it are kept, and the
             others are dropped; a new parameter wants the value that it had so far, as in {"dropout": 0.0}.
         read_only: only look: nothing is written, and a store of an earlier version is not migrated.

@@ -67,7 +67,7 @@ class Wanted:
     recipe: Recipe | None = None
     whole: bool = False  # whether a Problem was given, rather than a space
     knowledge: tuple[Taught, ...] = ()
-    compares: bool = True  # whether a study that is there must have this knowledge
+    compares: bool = False  # whether a study that is there must have this knowledge
 
     @staticmethod
     def checked(
@@ -75,7 +75,7 @@ class Wanted:
         direction: Direction | None,
         seed: int | None,
         recipe: Recipe | None,
-        knowledge: Any = (),
+        knowledge: Any = None,
         compares: bool = True,
     ) -> Wanted:
         """What was given, checked."""
@@ -85,8 +85,8 @@ class Wanted:
             seed=None if seed is None else checked_seed(seed),
             recipe=None if recipe is None else checked_recipe(recipe),
             whole=isinstance(space, Problem),
-            knowledge=taught(knowledge, recipe),
-            compares=compares,
+            knowledge=(known := taught(knowledge, recipe)),
+            compares=compares and (knowledge is not None or bool(known)),
         )
 
     def columns(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Wanted:
             raise StudyError(
                 f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}"
             )
-        if self.knowledge and self.compares:
+        if self.compares:
             self._compare_knowledge(study)
 
     def _compare_knowledge(self, study: Definition) -> None:
