@@ -197,7 +197,7 @@ def test_what_is_behind_a_file_is_read_once_and_again_by_bopp_learn(here: Path, 
     ended = bopp("learn")
     assert ended.code == 0
     assert "new knows cheap: 9 values, " in ended.err
-    assert "earlier: 2 studies, trust 0.7, from last.db from now on" in ended.err
+    assert "earlier: 2 studies, trusted 0.7 at first, from last.db from now on" in ended.err
     assert (here / "calls").read_text() == "." * 18
     assert bopp("run", "--budget", 5).code == 0
 
@@ -205,10 +205,10 @@ def test_what_is_behind_a_file_is_read_once_and_again_by_bopp_learn(here: Path, 
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ([IMAGES], [LIMITS], "'new' knows images: exchange x, y, trust"),
+        ([IMAGES], [LIMITS], "'new' knows images: exchange x, y, trusted"),
         ([IMAGES], [], "the file says nothing; to go on with what the file says: bopp learn"),
-        ([], [LIMITS], "'new' knows nothing; the file says limits: at least 0.0, trust"),
-        ([EARLIER], [EARLIER + "trust = 0.2\n"], "the file says earlier: trust 0.2, from last.db"),
+        ([], [LIMITS], "'new' knows nothing; the file says limits: at least 0.0, trusted"),
+        ([EARLIER], [EARLIER + "trust = 0.2\n"], "the file says earlier: trusted 0.2 at first, from last.db"),
         ([EARLIER], [EARLIER + 'study = "july"\n'], "from last.db, study july"),
         ([PYTHON], [PYTHON.replace(":cheap", ":loss")], "from objective:loss"),
         ([CSV], [CSV + 'column = "value"\n'], "from tables/simulation.csv, column value"),
@@ -236,7 +236,10 @@ def test_a_warm_start_is_one_line(here: Path, bopp: Bopp) -> None:
     write(here)
     ended = bopp("run", "--earlier", "last.db")
     assert ended.code == 0, ended.err
-    assert "new knows earlier: 1 study, trust 0.7, from last.db; bopp learn reads that anew" in ended.err
+    assert (
+        "new knows earlier: 1 study, trusted 0.7 at first, from last.db; bopp learn reads that anew"
+        in ended.err
+    )
     with open_study(f"sqlite:///{here}/last.db", "july") as july:
         assert known(here) == (Earlier(july),)
         best = july.best
@@ -416,7 +419,7 @@ def test_knowledge_is_shown_with_its_trust_and_worth(here: Path, bopp: Bopp) -> 
     head, *lines = ended.out.splitlines()
     assert head.split() == ["source", "trust", "worth", "settings"]
     assert [line.split()[0] for line in lines] == ["images", "cheap", "earlier"]
-    assert "exchange x, y, trust" in lines[0]
+    assert "exchange x, y, trusted 0.97 at first" in lines[0]
     assert "10 values" in lines[1]
     with open_study(f"sqlite:///{here}/study.db", "new") as study:
         accounts = study.knowledge

@@ -122,9 +122,12 @@ def test_the_same_knowledge_may_be_given_again(url: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ([LIMITS], r"knows images: exchange x, y, mirror x 0.5, trust .*; got limits: at least 0.0, trust"),
+        (
+            [LIMITS],
+            r"knows images: exchange x, y, mirror x 0.5, trusted .*; got limits: at least 0.0, trusted",
+        ),
         ([IMAGES, LIMITS], r"knows images: .*; got images: .*; limits: "),
-        ([replace(IMAGES, trust=0.3)], r"trust 0.3"),
+        ([replace(IMAGES, trust=0.3)], r"trusted 0.3 at first"),
         ([Images(equal=swapped)], r"got images: equal test_study_knowledge.swapped"),
         ([], r"knows images: .*; got nothing; to go on with other knowledge"),
     ],

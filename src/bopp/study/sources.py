@@ -303,6 +303,8 @@ def _function(origin: str) -> str:
 
 
 def _worded(name: str, value: Any) -> str:
+    if name == "trust":
+        return f"trusted {value} at first"  # that of now is learned
     if name in DATA and isinstance(value, list):
         return f"{len(value)} {name if len(value) != 1 else DATA[name]}"
     if isinstance(value, list):
