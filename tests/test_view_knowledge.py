@@ -16,12 +16,13 @@ from bopp.knowledge import Account
 from bopp.pseudo import Source
 from bopp.suggest import believe, learn
 from bopp.view.calibration import calibration
+from bopp.view.canvas import drawable
 from bopp.view.contour import contour
 from bopp.view.drawing import slices as drawn
 from bopp.view.page import page
 from bopp.view.prediction import in_units
 from bopp.view.slices import Said, slices
-from bopp.view.sources import names_of
+from bopp.view.sources import names_of, trend_name
 
 SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}
 MIRROR = pseudo.Images(exchange=("a", "b"))
@@ -243,6 +244,17 @@ def test_sources_of_one_kind_are_told_apart() -> None:
     assert names_of(accounts) == ["Images", "Guesses 1", "Guesses 2", "Limits"]
     both = [Account(one, 0.5, 0.0) for one in (MIRROR, pseudo.Images(mirror={"a": 0.5}))]
     assert names_of(both) == ["Images(exchange=('a', 'b'))", "Images(mirror={'a': 0.5})"]
+
+
+def test_the_sources_of_a_trend_fit_into_a_legend() -> None:
+    rows = [({"a": a / 9.0, "b": 0.5}, a / 9.0) for a in range(10)]
+    sources = [pseudo.Cheap(rows), pseudo.Cheap(rows[:5], points=60), pseudo.Earlier(run_of(SQUARE, alike))]
+    accounts = [Account(one, 0.5, 0.0) for one in (MIRROR, *sources)]
+    assert names_of(accounts) == ["Images", "Cheap 1", "Cheap 2", "Earlier"]
+    assert trend_name(accounts) == "Cheap 1, Cheap 2, Earlier"
+    assert drawable(trend_name(accounts)) == trend_name(accounts)
+    assert trend_name([*accounts, *accounts]) == "6 sources"
+    assert trend_name(accounts[:2]) == "Cheap"
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,16 @@ HEEDED = 0.02  # the least trust with which a trend is followed
 
 
 def names_of(accounts: Sequence[Account]) -> list[str]:
-    """A different name for each source: its kind; for several of a kind, with their settings or numbers."""
+    """A different name for each source: its kind; for several of a kind, with their settings or numbers.
+
+    Those of a trend have numbers, for their settings say little, and one legend has them all.
+    """
     kinds = [type(account.source).__name__ for account in accounts]
     names = []
     for place, (account, kind) in enumerate(zip(accounts, kinds, strict=True)):
         alike = [one.name for one, other in zip(accounts, kinds, strict=True) if other == kind]
-        told_apart = len(set(alike)) == len(alike) and max(map(len, alike)) <= LONGEST
+        short = max(map(len, alike)) <= LONGEST and not _says(account.source, "relatives")
+        told_apart = short and len(set(alike)) == len(alike)
         numbered = f"{kind} {kinds[:place].count(kind) + 1}"
         names.append(kind if len(alike) == 1 else account.name if told_apart else numbered)
     return names
@@ -50,14 +54,15 @@ def trend_of(model: Model, U: Array) -> tuple[str, Array] | None:
 
 
 def trend_name(accounts: Sequence[Account]) -> str:
-    """The sources that give the trend, by name."""
+    """The sources that give the trend, by name; or how many, if their names are too long."""
     named = [
         (name, account.trust)
         for name, account in zip(names_of(accounts), accounts, strict=True)
         if _says(account.source, "relatives")
     ]
     trusted = [name for name, trust in named if trust >= HEEDED] or [name for name, _ in named]
-    return ", ".join(trusted)
+    joined = ", ".join(trusted)
+    return joined if len(joined) <= LONGEST or len(trusted) == 1 else f"{len(trusted)} sources"
 
 
 def _says(source: Source, member: str) -> bool:
