@@ -238,6 +238,20 @@ def test_a_picture_has_a_legend_for_each_source() -> None:
     figure.draw_without_rendering()
 
 
+def test_a_legend_is_no_wider_than_its_picture() -> None:
+    rows = [({"a": a / 9.0, "b": 0.5}, a / 9.0) for a in range(10)]
+    guesses = pseudo.Guesses(values=[({"a": 0.7}, 1.0, 0.5)])
+    mirrors = [pseudo.Images(mirror={name: 0.5}) for name in SQUARE]
+    sources = (pseudo.Cheap(rows), pseudo.Cheap(rows[:5]), *mirrors, guesses)
+    figure = drawn(run_of(SQUARE, lambda p: p["a"] + (p["b"] - 0.5) ** 2, sources, 8))
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) > 6
+    figure.draw_without_rendering()
+    extent = legend.get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.width
+
+
 def test_sources_of_one_kind_are_told_apart() -> None:
     many = pseudo.Guesses(values=[({"a": 0.1 * i}, 1.0, 0.1) for i in range(5)])
     accounts = [Account(one, 0.5, 0.0) for one in (MIRROR, many, many, pseudo.Limits(at_least=0.0))]

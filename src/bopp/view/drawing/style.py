@@ -21,6 +21,7 @@ WORSE, BETTER, GREY = "#cdd8e4", "#1f4a7d", "#777777"
 COLOURS = ("#b3364a", "#1f4a7d", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#000000")
 GOLD = "#f2b233"  # the best trial
 LARGE, SMALL = 10, 8  # sizes of letters: titles and names; legends and marks
+MOST_COLUMNS = 4  # of a legend
 LONGEST_LINE = 72  # letters of a title that fit into the narrowest picture
 
 
@@ -32,16 +33,18 @@ def finish(figure: Figure, result: Result, title: str | None, note: str = "") ->
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    if entries:
-        figure.legend(
-            list(entries.values()),
-            list(entries),
-            loc="outside lower center",
-            ncols=min(len(entries), 4),
-            frameon=False,
-            fontsize=SMALL,
-        )
+    _place_legend(figure, entries)
     return figure
+
+
+def _place_legend(figure: Figure, entries: dict[str, Any]) -> None:
+    """A legend below the picture, in as many columns as there is room for."""
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": SMALL}
+    for columns in range(min(len(entries), MOST_COLUMNS), 0, -1):
+        legend = figure.legend(list(entries.values()), list(entries), ncols=columns, **look)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _heading(result: Result, title: str | None) -> list[str]:
