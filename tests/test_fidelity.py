@@ -11,13 +11,15 @@ import bopp
 from bopp import AtMost, Choice, Float, Optimizer, Problem, Recipe, Result, open_study
 from bopp.errors import ConfigError, NoResultError, RecipeError, SpaceError, StudyError
 from bopp.fidelity import Fidelity, Ladder, suggest_within
+from bopp.outcome import Squeezed
 from bopp.plain import read_problem, read_space, write_problem, write_space
-from bopp.pseudo import Guesses, Images
+from bopp.pseudo import Guesses, Images, Limits
 from bopp.study.config import load
 from bopp.study.exchange import exported, imported
 from bopp.suggest import learn, suggest
 from bopp.trial import Trial
 from bopp.view.convergence import convergence
+from bopp.view.prediction import recipe_of
 
 SPACE = {"x": Float(0.01, 1, log=True), "y": Float(0, 1)}
 EPOCHS = {"epochs": [1, 9, 81]}
@@ -348,8 +350,59 @@ def test_a_symmetry_of_every_level_is_trusted() -> None:
         p = trial.params
         optimizer.tell(trial, (p["x"] - 0.3) ** 2 + (p["y"] - 0.3) ** 2 + 1 / p["epochs"])
     assert problem.fidelity is not None
-    ladder = Ladder.of(problem.fidelity, optimizer.space, optimizer.result.history())
-    (used,) = learn(ladder.held(ladder.last), ladder.squeezed, optimizer.recipe).accounts
+    history = optimizer.result.history()
+    ladder = Ladder.of(problem.fidelity, optimizer.space, history)
+    (used,) = learn(ladder.held(ladder.last), history, ladder.searching(optimizer.recipe)).accounts
     assert used.trust > 0.9
     (shown,) = optimizer.result.knowledge
     assert (shown.trust, shown.worth) == (used.trust, used.worth)
+
+
+@pytest.mark.parametrize("failing", [(1,), (1, 9)])
+def test_where_a_level_always_fails_the_others_are_evaluated(failing: tuple[int, ...]) -> None:
+    optimizer = Optimizer(Problem({"x": Float(0, 1)}, fidelities={"epochs": [1, 9, 81]}))
+    for _ in range(40):
+        trial = optimizer.ask()
+        if trial.params["epochs"] in failing:
+            optimizer.fail(trial, "too short")
+        else:
+            optimizer.tell(trial, trial.params["x"])
+    levels = [trial.params["epochs"] for trial in optimizer.result.trials]
+    assert levels.count(1) <= 30
+    assert levels.count(81) >= 2
+
+
+def cheap_is_worse(params: dict[str, Any]) -> float:
+    return float((params["x"] - 0.3) ** 2 + 5.0 / params["epochs"])
+
+
+def test_all_views_show_the_model_that_searches() -> None:
+    problem = Problem({"x": Float(0, 1)}, fidelities={"epochs": [1, 9, 81]})
+    result = bopp.optimize(
+        cheap_is_worse, problem, 6, knowledge=[Guesses(near={"x": 0.3}), Limits(at_least=0.0)], progress=False
+    )
+    assert problem.fidelity is not None
+    last = result.trials[-1]
+    ladder = Ladder.of(problem.fidelity, problem.space, Result(problem, result.trials[:-1]).history())
+    recipe = ladder.searching(recipe_of(result))
+    assert isinstance(recipe.outcome, Squeezed)
+    model = learn(problem.space, ladder.history, recipe)
+    explained = result.explain(last)
+    assert [one.trust for one in explained.sources] == [one.trust for one in model.accounts]
+    mean, _ = model.beliefs(problem.space.encode(last.params)[None, :])
+    assert explained.mean == pytest.approx(-model.scale.inverse(mean)[0], rel=0.2)
+    for trial in result.trials:  # in the unit of the objective, also far below the middle
+        assert result.predict(trial.params).mean == pytest.approx(trial.value, rel=0.05, abs=0.05)
+
+
+def test_the_cheap_design_is_no_suggestion_of_the_model() -> None:
+    problem = Problem({"x": Float(0, 1), "y": Float(0, 1)}, fidelities={"epochs": [1, 9, 81]})
+    optimizer = Optimizer(problem, knowledge=[Guesses(near={"x": 0.3, "y": 0.6})])
+    for _ in range(32):
+        trial = optimizer.ask()
+        optimizer.tell(trial, cheap_is_worse(trial.params) + trial.params["y"])
+    hows = [optimizer.result.explain(trial).how for trial in optimizer.result.trials]
+    assert hows[0] == "said by a source"
+    first = [trial.params["epochs"] for trial in optimizer.result.trials].index(81) + 2
+    assert set(hows[1:first]) == {"initial design"}
+    assert set(hows[first:]) == {"suggested by the model"}

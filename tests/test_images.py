@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, maximize
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, maximize, minimize
 from bopp.data import Array, Data, History
 from bopp.errors import BoppError, RecipeError
 from bopp.initial import Sobol
@@ -499,7 +499,7 @@ def test_an_image_of_a_point_is_never_suggested(source: Any, image: list[float],
     )
 
     def search(score: Any, space: Space, history: History, rng: np.random.Generator) -> Array:
-        return best_fresh(np.array([image, [0.5, 0.123]]), space, history.taken, rng)
+        return best_fresh(np.array([image, [0.5, 0.123]]), space, history, rng)
 
     eager = replace(knowing(source), search=search, initial=Sobol(0))
     assert np.array_equal(suggest(PLANE, eager, history, (0, 3)), [0.5, 0.123])
@@ -535,6 +535,32 @@ def test_of_a_small_space_each_point_or_one_of_its_images_is_suggested(state: st
     X = np.array(rows)
     again = suggest(SMALL, recipe, History.of(Data(X, X.sum(axis=1) ** 2), NOWHERE, NOWHERE), (0, 10))
     assert np.array_equal(SMALL.snap(again[None, :])[0], again)
+
+
+def test_where_only_images_are_left_they_are_suggested_before_any_point_again() -> None:
+    """The symmetry is false, and the best point an image of one that was measured."""
+    values = {
+        (1, 1): 5,
+        (1, 2): 4,
+        (2, 1): 0,
+        (2, 2): 3,
+        (1, 3): 4.5,
+        (3, 1): 4,
+        (3, 3): 6,
+        (2, 3): 5,
+        (3, 2): 5,
+    }
+    for seed in range(6):
+        result = minimize(
+            lambda a, b: float(values[a, b]),
+            {"a": Int(1, 3), "b": Int(1, 3)},
+            9,
+            seed=seed,
+            knowledge=[Images(exchange=("a", "b"))],
+            progress=False,
+        )
+        assert len({tuple(trial.params.values()) for trial in result.trials}) == 9
+        assert result.best.value == 0.0
 
 
 def test_of_a_small_space_no_mirrored_point_is_suggested() -> None:

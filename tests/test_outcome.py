@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import skew, yeojohnson, yeojohnson_llf
 
 from bopp.data import Array
-from bopp.outcome import POWERS, Outcome, power, raw, standardised, yeo_johnson, yeo_johnson_inverse
+from bopp.outcome import POWERS, Outcome, Squeezed, power, raw, standardised, yeo_johnson, yeo_johnson_inverse
 
 OUTCOMES: list[Outcome] = [raw, standardised, power]
 values = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6, width=32))
@@ -179,3 +179,26 @@ def test_power_is_the_likelihoods_choice() -> None:
     z = standardised(y)(y)
     chosen = yeojohnson_llf(power(y).power, z)
     assert all(chosen >= yeojohnson_llf(other, z) - 1e-9 for other in POWERS)
+
+
+@pytest.mark.parametrize("outcome", [raw, standardised, power])
+def test_squeezed_values_keep_their_order_and_come_back(outcome: Outcome) -> None:
+    y = np.array([-4000.0, -30.0, -2.0, -1.5, -1.0, -0.9, -0.5])
+    scale = Squeezed(outcome, -1.0, 0.3)(y)
+    z = scale(y)
+    assert (np.diff(z) > 0.0).all()
+    np.testing.assert_allclose(scale.inverse(z), y, rtol=1e-9)
+    assert z[3] - z[0] < 30.0 * (z[-1] - z[3])  # it was 4000 times as much
+    np.testing.assert_allclose(np.diff(scale.inverse(z[0] - np.array([0.1, 0.2, 0.3])), 2), 0.0, atol=1e-6)
+
+
+def test_values_above_the_middle_are_not_squeezed() -> None:
+    y = np.array([-9.0, -1.0, 0.5, 3.0])
+    np.testing.assert_array_equal(Squeezed(raw, -1.0, 2.0)(y)(y)[1:], y[1:])
+
+
+def test_noise_is_squeezed_as_steeply_as_values() -> None:
+    y, step = np.array([-40.0, -6.0, -0.4, 2.0]), 1e-6
+    scale = Squeezed(power, -0.5, 0.7)(y)
+    slope = (scale(y + step) - scale(y - step)) / (2.0 * step)
+    np.testing.assert_allclose(scale.noise(y, np.full(4, 0.09)), 0.09 * slope**2, rtol=1e-4)

@@ -21,6 +21,7 @@ from bopp.data import Array, Data, History
 from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.option import Choice
+from bopp.outcome import Squeezed
 from bopp.score import AverageScore
 from bopp.search import SAME
 from bopp.space import Params, Space
@@ -129,7 +130,7 @@ def suggest_within(
     if first is not None:
         return first
     best = float(ladder.reals.data.y.max()) if len(ladder.reals.data) else None
-    score = scored(real, recipe, ladder.squeezed, key, best)
+    score = scored(real, ladder.searching(recipe), history, key, best)
     trials = avoiding_images(ladder.expected(score), real, score.trusted)
     u = recipe.search(score, real, trials, np.random.default_rng([*key, 2]))
     places = [*filter(ladder.frugal, cheap), ladder.last]
@@ -138,9 +139,9 @@ def suggest_within(
     return ladder.at(u, places[int(np.argmax(worth))])
 
 
-def searched(fidelity: Fidelity | None, space: Space, history: History) -> History:
-    """The trials as a search for the next point sees them."""
-    return history if fidelity is None else Ladder.of(fidelity, space, history).squeezed
+def searching(recipe: Recipe, fidelity: Fidelity | None, space: Space, history: History) -> Recipe:
+    """The recipe as a search after these trials uses it."""
+    return recipe if fidelity is None else Ladder.of(fidelity, space, history).searching(recipe)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,22 +189,17 @@ class Ladder:
         rows, every = self.place == self.last, self.history
         return History(every.X[rows], every.state[rows], every.values[rows], every.noise[rows])
 
-    @property
-    def squeezed(self) -> History:
-        """All trials, with values below the middle of the real ones drawn to it as by a logarithm.
+    def searching(self, recipe: Recipe) -> Recipe:
+        """The recipe for trials of all levels: values below the middle of the real ones are squeezed.
 
         Cheap evaluations are worse by far. The unit would be theirs, and the real ones hardly differ in it.
         """
         y = self.reals.data.y
         with np.errstate(all="ignore"):
             middle, spread = (np.median(y), y.std()) if len(y) >= ENOUGH else (0.0, 0.0)
-            below = np.nan_to_num(np.maximum((middle - self.history.values[:, 0]) / spread, 0.0))
         if not 0.0 < spread < math.inf:
-            return self.history
-        values, noise = self.history.values.copy(), self.history.noise.copy()
-        values[below > 0.0, 0] = middle - spread * np.log1p(below[below > 0.0])
-        noise[:, 0] /= (1.0 + below) ** 2
-        return replace(self.history, values=values, noise=noise)
+            return recipe
+        return replace(recipe, outcome=Squeezed(recipe.outcome, float(middle), float(spread)))
 
     def expected(self, score: AverageScore) -> History:
         """The trials as a search at the real level should see them: with the values that they may have there.
@@ -224,15 +220,21 @@ class Ladder:
 
     def first(self, recipe: Recipe, cheap: list[int], key: tuple[int, int]) -> Array | None:
         """The next of the first evaluations, a cheap design whose best go up; None after it."""
-        for place in [*cheap, self.last]:
-            wanted = max(1, math.ceil(FIRST * recipe.initial.size / RUNG**place))
-            if np.sum(self.place == place) < min(wanted, self.held(place).size):
-                break
-        else:
+        if (place := self.unfilled(recipe, cheap)) is None:
             return None
         if (row := self._rising(place)) is not None:
             return self.at(self.X[row], place)
-        return designed(self.held([*cheap, self.last][0]), recipe, self.history, key)
+        below = self.history.state[self.place < place]
+        hopeless = len(below) > 0 and not (below == "asked").any()  # none that could go up will come
+        return designed(self.held(place if hopeless else [*cheap, self.last][0]), recipe, self.history, key)
+
+    def unfilled(self, recipe: Recipe, cheap: Sequence[int]) -> int | None:
+        """The lowest level that lacks some of its first evaluations, of the cheap ones given and the real."""
+        for place in [*cheap, self.last]:
+            wanted = max(1, math.ceil(FIRST * recipe.initial.size / RUNG**place))
+            if np.sum(self.place == place) < min(wanted, self.held(place).size):
+                return place
+        return None
 
     def _rising(self, place: int) -> int | None:
         """The best trial of the nearest level below whose point has none at this level or above."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +116,64 @@ def power(y: Array) -> Scale:
     )
     seen = bending(y)
     return replace(bending, low=float(seen.min()), high=float(seen.max()))
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """An outcome of values that are first squeezed: those below `middle` are drawn to it as by a logarithm.
+
+    For values of which many are so much worse than those that matter that these would hardly differ.
+    """
+
+    outcome: Outcome
+    middle: float
+    spread: float
+
+    def __call__(self, y: Array) -> Scale:
+        squeezed = _squeezed(y, self.middle, self.spread)
+        lowest = float(squeezed.min(initial=self.middle))
+        scale = asdict(self.outcome(squeezed))
+        return SqueezedScale(**scale, middle=self.middle, below=self.spread, lowest=lowest)
+
+
+@dataclass(frozen=True)
+class SqueezedScale(Scale):
+    """The scale of squeezed values; `lowest` is the lowest that was observed, as it was squeezed."""
+
+    middle: float = 0.0
+    below: float = 1.0
+    lowest: float = 0.0
+
+    def __call__(self, y: Array) -> Array:
+        return super().__call__(_squeezed(y, self.middle, self.below))
+
+    def noise(self, y: Array, variance: Array) -> Array:
+        steep = 1.0 + _depth(y, self.middle, self.below)
+        return super().noise(_squeezed(y, self.middle, self.below), variance / steep**2)
+
+    def inverse(self, z: Array) -> Array:
+        """As that of a scale; below all that was observed it goes on as a straight line."""
+        y = super().inverse(z)
+        inside = np.clip(y, self.lowest, self.middle)
+        depth = (self.middle - inside) / self.below
+        straight = (np.minimum(y, self.middle) - inside) * np.exp(depth)
+        return np.asarray(np.maximum(y, self.middle) - self.below * np.expm1(depth) + straight)
+
+
+def unsqueezed(outcome: Outcome) -> Outcome:
+    """The outcome without a squeezing."""
+    return outcome.outcome if isinstance(outcome, Squeezed) else outcome
+
+
+def _depth(y: Array, middle: float, spread: float) -> Array:
+    """How far values lie below the middle, in spreads."""
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.maximum((middle - np.asarray(y)) / spread, 0.0))
+
+
+def _squeezed(y: Array, middle: float, spread: float) -> Array:
+    depth = _depth(y, middle, spread)
+    return np.where(depth > 0.0, middle - spread * np.log1p(depth), y)
 
 
 def yeo_johnson(z: Array, power: npt.ArrayLike) -> Array:

@@ -69,7 +69,7 @@ class Gradients:
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
             U = space.grid
-            return best_fresh(U[ranked(score.values(U))], space, history.taken, rng)
+            return best_fresh(U[ranked(score.values(U))], space, history, rng)
         mixed = bool(space.discrete.any())
         count = 2 * self.candidates if mixed else self.candidates
         U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
@@ -82,7 +82,7 @@ class Gradients:
         if mixed:
             tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
         order = ranked(np.concatenate([top_values, values]))
-        return best_fresh(np.vstack([tops, U])[order], space, history.taken, rng)
+        return best_fresh(np.vstack([tops, U])[order], space, history, rng)
 
     def _near(self, history: History, rng: np.random.Generator) -> Array:
         """Points around the best observed ones, at distances of every scale, since narrow peaks are there."""
@@ -115,7 +115,7 @@ class Direct:
         most = self.evaluations  # iterations too: each evaluates at least once, and SciPy allocates for all
         scipy.optimize.direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
         order = np.argsort([-value for value in values], kind="stable")  # to the last bit, as inside DIRECT
-        return best_fresh(np.array(tried)[order], space, history.taken, rng)
+        return best_fresh(np.array(tried)[order], space, history, rng)
 
 
 def ascend(
@@ -223,18 +223,25 @@ def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array,
     return [(points[i], values[i]) for i in best]
 
 
-def best_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array:
-    """The first of the points, best first, that no trial has used; failing that, any unused one there is."""
+def best_fresh(U: Array, space: Space, history: History, rng: np.random.Generator) -> Array:
+    """The first of the points, best first, that is fresh; failing that, any fresh one there is.
+
+    Where only images of trials are left, these count as fresh; where nothing is, the best is used again.
+    """
+    for taken in (history.taken,) if history.twins is None else (history.taken, history.X):
+        if (found := _first_fresh(U, space, taken, rng)) is not None:
+            return found
+    return np.asarray(U[0])
+
+
+def _first_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array | None:
     fresh = partial(_fresh, space=space, taken=taken, seen=_exact(space, taken))
     for u in U:
         if (found := fresh(u)) is not None:
             return found
     scarce = space.size < ENUMERABLE + 2 * len(taken)
     spare = space.grid if scarce else rng.random((1000, space.dimension))
-    for u in rng.permutation(spare):
-        if (found := fresh(u)) is not None:
-            return found
-    return np.asarray(U[0])
+    return next((found for u in rng.permutation(spare) if (found := fresh(u)) is not None), None)
 
 
 def ranked(values: Array) -> npt.NDArray[np.intp]:

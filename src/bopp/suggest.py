@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
@@ -163,7 +163,12 @@ def designed(space: Space, recipe: Recipe, history: History, key: tuple[int, int
     sources = policies.sources(recipe.pseudo)
     history = avoiding_images(history, space, sources)
     point = _first(space, recipe, sources, history, key)
-    return best_fresh(space.snap(point[None, :]), space, history.taken, _for_search(key))
+    return best_fresh(space.snap(point[None, :]), space, history, _for_search(key))
+
+
+def starts(space: Space, sources: Sequence[Source], sign: float) -> list[Array]:
+    """The points (d,) that sources say to begin with, with NaN in columns about which they say nothing."""
+    return [start for source in sources for start in source.starts(space, sign)][:STARTS]
 
 
 def _for_search(key: tuple[int, int]) -> np.random.Generator:
@@ -174,8 +179,7 @@ def _first(
     space: Space, recipe: Recipe, sources: tuple[Source, ...], history: History, key: tuple[int, int]
 ) -> Array:
     design = recipe.initial(space.dimension, *key)
-    starts = [start for source in sources for start in source.starts(space, history.sign)]
-    for start in starts[:STARTS]:
+    for start in starts(space, sources, history.sign):
         said = ~np.isnan(start)
         point = space.snap(np.where(said, start, design)[None, :])[0]
         if said.any() and not np.isclose(history.taken[:, said], point[said], atol=SAME).all(axis=1).any():
@@ -222,8 +226,9 @@ def learn(space: Space, history: History, recipe: Recipe) -> Model:
     def resembling(source: Source) -> tuple[Resemblance, ...]:
         if type(source).relatives is Source.relatives:
             return ()
-        parts = (*_fitting(recipe), source, space)
-        return _relatives(parts, history.sign, lambda: _resembling(source, space, recipe, history.sign))
+        others = replace(recipe, outcome=outcomes.unsqueezed(recipe.outcome))  # they have units of their own
+        parts = (*_fitting(others), source, space)
+        return _relatives(parts, history.sign, lambda: _resembling(source, space, others, history.sign))
 
     def learned() -> Model:
         nowhere = history.X[:0]

@@ -10,15 +10,17 @@ from typing import Any, Literal
 import numpy as np
 
 from bopp.belief import Beliefs
-from bopp.data import History
+from bopp.data import Array, History
 from bopp.errors import SpaceError, TellError
+from bopp.fidelity import Ladder, searching
 from bopp.knowledge import Account
 from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.pseudo import sources
 from bopp.result import Result
+from bopp.search import SAME
 from bopp.space import Params, Space
-from bopp.suggest import Model, Recipe, learn, shown
+from bopp.suggest import Model, Recipe, learn, shown, starts
 from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
 from bopp.view.prediction import expected, in_units, recipe_of
@@ -29,14 +31,15 @@ SHOWN, LEAST = 5, 0.01  # pulls in a text, and the least share of one
 FARTHEST = 9.0  # standard deviations beyond which nothing is expected
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)  # an integral from -1 to 1, by Gauss and Legendre
 
-How = Literal["initial design", "queued", "observed", "suggested by the model"]
+How = Literal["initial design", "said by a source", "queued", "observed", "suggested by the model"]
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """What the model believed of a trial at the moment when it was suggested, in the unit of the objective.
 
-    how          "suggested by the model", which then had a say; or "initial design", "queued" or "observed"
+    how          "suggested by the model", which then had a say; or "initial design", "said by a source" where
+                 one said to begin with it, "queued" or "observed"
     mean, sd     what it expected; None if nothing had a value yet
     best         the best value then; None if there was none that met the constraints
     improvement  by how much it expected this trial to be better than that, worse values counted as 0
@@ -88,11 +91,12 @@ def explanation(
     then = _then(result, trial)
     X = np.array([problem.point(one) for one in then]).reshape(-1, result.space.dimension)
     history = problem.history(then, X)
-    how = _how(trial, history, recipe)
+    how = _how(problem, trial, history, recipe)
     if not len(history.data):
         untried = tuple(Account(source, source.trust, 0.0) for source in sources(recipe.pseudo))
         return Explanation(trial, how, sources=untried)
     u = result.space.encode(trial.params)[None, :]
+    recipe = searching(recipe, problem.fidelity, result.space, history)
     model = learn(result.space, history, recipe)
     knowns = list(shown(model, result.space, recipe, history, (seed, trial.number)))
     beliefs = Beliefs(tuple(known.posterior for known, _ in knowns), model.beliefs.weights)
@@ -125,11 +129,25 @@ def _found(result: Result, wanted: Any) -> Trial:
     return known[0]
 
 
-def _how(trial: Trial, history: History, recipe: Recipe) -> How:
+def _how(problem: Problem, trial: Trial, history: History, recipe: Recipe) -> How:
     if trial.origin != "suggested":
         return trial.origin
-    first = len(history) < recipe.initial.size or not len(history.data)
-    return "initial design" if first else "suggested by the model"
+    if problem.fidelity is None:
+        first = len(history) < recipe.initial.size or not len(history.data)
+    else:
+        ladder = Ladder.of(problem.fidelity, problem.space, history)
+        first = ladder.unfilled(recipe, range(ladder.last)) is not None
+    if not first:
+        return "suggested by the model"
+    u = problem.space.encode(trial.params)
+    begun = starts(problem.space, sources(recipe.pseudo), history.sign)
+    return "said by a source" if any(_is_start(problem.space, u, one) for one in begun) else "initial design"
+
+
+def _is_start(space: Space, u: Array, start: Array) -> bool:
+    said = ~np.isnan(start)
+    there = space.snap(np.where(said, start, u)[None, :])[0]
+    return bool(said.any() and np.isclose(u, there, atol=SAME).all())
 
 
 def _then(result: Result, trial: Trial) -> list[Trial]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bopp.data import Array
 from bopp.errors import SpaceError
-from bopp.fidelity import searched
+from bopp.fidelity import searching
 from bopp.knowledge import Account
 from bopp.problem import Problem
 from bopp.pseudo import Sum, sources
@@ -49,15 +49,19 @@ def predictions(
 
 def model_of(result: Result, recipe: Recipe | None = None) -> Model:
     """What is believed of a result; None is the default recipe with the sources that the result has."""
-    return learn(result.space, result.history(), recipe_of(result, recipe))
+    problem, history = result.problem, result.history()
+    return learn(
+        problem.space, history, searching(recipe_of(result, recipe), problem.fidelity, problem.space, history)
+    )
 
 
 def accounts_of(result: Result, recipe: Recipe | None = None) -> tuple[Account, ...]:
     """What became of each source of knowledge; without measured values each is trusted as its user said."""
-    recipe, history = recipe_of(result, recipe), result.history()
-    if not len(history.data):
-        return tuple(Account(source, source.trust, 0.0) for source in sources(recipe.pseudo))
-    return learn(result.space, searched(result.problem.fidelity, result.space, history), recipe).accounts
+    if not len(result.history().data):
+        return tuple(
+            Account(source, source.trust, 0.0) for source in sources(recipe_of(result, recipe).pseudo)
+        )
+    return model_of(result, recipe).accounts
 
 
 def recipe_of(result: Result, recipe: Recipe | None = None) -> Recipe:
