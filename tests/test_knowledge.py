@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from bopp.initial import Sobol
 from bopp.kernels import Kernel, Matern52
 from bopp.knowledge import favour, favouring, images_of, taught, twins_of
 from bopp.knowledge.account import Account, weighed
+from bopp.knowledge.expectation import shown as expected_by
 from bopp.knowledge.resemblance import (
     FACTOR,
     LEAST_FACTOR,
@@ -29,7 +31,7 @@ from bopp.knowledge.resemblance import (
     _with_trend,
     trended,
 )
-from bopp.knowledge.symmetry import FEWEST_IMAGES, Seen, _foretold, _most_telling, _some
+from bopp.knowledge.symmetry import FEWEST_IMAGES, FITTED, Seen, _foretold, _most_telling, _some
 from bopp.known import Known
 from bopp.memory import Memory
 from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Pending, Source, Sum, none
@@ -209,15 +211,64 @@ def test_as_many_images_as_data_are_seen_and_all_of_the_best() -> None:
     assert _most_telling(data, *few)[0] is few[0]
 
 
-def test_the_fit_sees_each_point_together_with_its_images() -> None:
+def test_the_fit_sees_as_many_points_as_images_of_them() -> None:
     data = smooth(60, 2, seed=0)
     images, rows = images_of(Images(exchange=("a", "b")), PLANE, data)
-    some = _some(data, images, rows, 50)
-    assert 40 <= len(some) <= 60
+    some = _some(data, images, rows)
+    assert len(some) == FITTED
     seen = {tuple(x) for x in some.X.tolist()}
     assert all((b, a) in seen for a, b in seen)
     assert tuple(data.X[np.argmax(data.y)]) in seen
-    assert len(_some(data, images, rows, 500)) == 120
+    few = data[np.arange(12)]
+    assert len(_some(few, *images_of(Images(exchange=("a", "b")), PLANE, few))) == 24
+
+
+def test_where_there_are_many_images_the_fit_sees_all_points_and_some_images_of_each() -> None:
+    space = Space({name: Float(0, 1) for name in "abcd"})
+    data = smooth(16, 4, seed=0)
+    images, rows = images_of(Images(exchange=tuple("abcd")), space, data)
+    some = _some(data, images, rows)
+    assert len(some) == FITTED
+    assert np.array_equal(some.X[:16], data.X)
+    owners = [int(np.argmax(np.isclose(np.sort(data.X), np.sort(x)).all(axis=1))) for x in some.X[16:]]
+    assert set(np.bincount(owners, minlength=16)) == {4}
+
+
+TRUE_SYMMETRIES: list[tuple[Images, Callable[[Array], float]]] = [
+    (Images(exchange=tuple("abcd")), lambda x: float(-np.cos(4.0 * x).sum() - ((x - 0.3) ** 2).sum())),
+    (
+        Images(mirror={"a": 0.4, "b": 0.4}),
+        lambda x: float(-np.abs(x - 0.4)[:2].sum() - np.sin(5.0 * x[2]) - x[3] ** 2),
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("source", "f"), TRUE_SYMMETRIES, ids=["exchange", "mirror"])
+def test_a_true_symmetry_is_trusted_whatever_the_fit_makes_of_many_images(
+    source: Images, f: Callable[[Array], float], seed: int
+) -> None:
+    rng, space = np.random.default_rng(seed), Space({name: Float(0, 1) for name in "abcd"})
+    wide, near = rng.random((20, 4)), np.clip(0.4 + 0.2 * rng.standard_normal((20, 4)), 0.0, 1.0)
+    for X in (wide[:10], np.vstack([wide[:10], near[:10]]), np.vstack([wide, near])):
+        data = Data(X, np.array([f(x) for x in X]))
+        recipe = Recipe(pseudo=Pending() + source)
+        (account,) = learn(space, History.of(data, X[:0], X[:0]), recipe).accounts
+        assert account.trust > 0.8
+
+
+def test_the_trust_in_guessed_values_is_averaged_over_the_beliefs() -> None:
+    data = smooth(12, 2, seed=0)
+    shapes = [GP(Matern52(), np.array([length]), 1.0, 1e-4).condition(data) for length in (0.2, 0.9)]
+    there = replace(known(data), space=PLANE)
+    source = Guesses(values=[({"a": 0.9, "b": 0.1}, 1.5, 0.2)]).bound(PLANE, 1.0)
+    account = Account(source, 0.5, 0.0)
+    each = [expected_by(account, there, Beliefs.even([one]))[1] for one in shapes]
+    assert abs(each[0].trust - each[1].trust) > 0.01
+    for weights in ((0.8, 0.2), (0.3, 0.7)):
+        _, both = expected_by(account, there, Beliefs(tuple(shapes), weights))
+        assert both.trust == pytest.approx(np.dot(weights, [one.trust for one in each]))
+        assert both.worth == pytest.approx(np.dot(weights, [one.worth for one in each]))
 
 
 # resemblance
@@ -279,7 +330,7 @@ def test_a_resemblance_that_foretells_the_values_is_followed_and_another_is_not(
     plain = fit(data)
     for by, trusted in ((1.0, True), (0.0, False)):
         beliefs, (account,) = trended(
-            [Account(SAME, SAME.trust, 0.0)], [(resemblance(by=by),)], data, plain, fit
+            [Account(SAME, SAME.trust, 0.0)], [(resemblance(by=by),)], Seen.of(data), plain, fit
         )
         assert (account.trust > 0.9) == trusted
         assert (account.worth > 0.0) == trusted
@@ -290,23 +341,38 @@ def test_a_resemblance_that_foretells_the_values_is_followed_and_another_is_not(
 def test_a_resemblance_that_points_the_other_way_is_ignored() -> None:
     upside_down = measured(sign=-1.0)
     plain = fit(upside_down)
-    beliefs, (account,) = trended([Account(SAME, 0.7, 0.0)], [(resemblance(),)], upside_down, plain, fit)
+    beliefs, (account,) = trended(
+        [Account(SAME, 0.7, 0.0)], [(resemblance(),)], Seen.of(upside_down), plain, fit
+    )
     assert (account.trust, account.worth) == (0.0, -math.inf)
     assert list(beliefs) == list(plain)
+
+
+def test_images_have_no_say_in_what_a_resemblance_is_worth() -> None:
+    """A stand-in differs between a point and its image, however good it is."""
+    data = measured()
+    images, rows = images_of(Images(exchange=("a", "b")), PLANE, data)
+    both = Seen.of(data).with_images(images, rows, 0.0)
+    (gp,) = (belief.gp for belief in fit(data) if isinstance(belief, Posterior))
+    alone = trended([Account(SAME, 0.7, 0.0)], [(resemblance(),)], Seen.of(data), fit(data), fit)
+    plain = Beliefs.even([gp.condition(both.data)])
+    beliefs, (account,) = trended([Account(SAME, 0.7, 0.0)], [(resemblance(),)], both, plain, fit)
+    assert account.worth == pytest.approx(alone[1][0].worth)
+    assert all(len(belief.rest.data) == len(both.data) for belief in beliefs if isinstance(belief, Trended))
 
 
 def test_without_a_resemblance_the_beliefs_are_the_plain_ones() -> None:
     data = measured(6)
     plain = fit(data)
     accounts = [Account(Limits(at_least=-9.0), 0.99, 0.0)]
-    beliefs, after = trended(accounts, [()], data, plain, fit)
+    beliefs, after = trended(accounts, [()], Seen.of(data), plain, fit)
     assert beliefs is plain
     assert after == accounts
 
 
 def test_factors_of_a_trend_that_is_followed_are_above_zero() -> None:
     data = measured()
-    candidate = _with_trend([Trend((resemblance(),), (1.0,))], data, fit(data), fit, (0,))
+    candidate = _with_trend([Trend((resemblance(),), (1.0,))], Seen.of(data), fit(data), fit, (0,))
     assert candidate is not None
     (belief,) = candidate.beliefs
     assert isinstance(belief, Trended)
@@ -321,7 +387,11 @@ def test_what_a_second_source_is_worth_does_not_hang_on_the_trust_in_the_first()
     for trust in (0.6, 0.99):
         first, second = replace(SAME, trust=trust), NOISY
         _, accounts = trended(
-            [Account(first, trust, 0.0), Account(second, 0.9, 0.0)], [(one,), (two,)], data, plain, fit
+            [Account(first, trust, 0.0), Account(second, 0.9, 0.0)],
+            [(one,), (two,)],
+            Seen.of(data),
+            plain,
+            fit,
         )
         worths.append(accounts[1].worth)
     assert worths[0] == pytest.approx(worths[1], abs=1e-6)
@@ -333,10 +403,10 @@ def test_what_two_sources_are_worth_together_is_the_evidence_of_both() -> None:
     plain, one, two = fit(data), resemblance(by=0.9), resemblance(seed=9, by=0.8)
     first, second = replace(SAME, trust=0.5), replace(NOISY, trust=0.5)
     _, accounts = trended(
-        [Account(first, 0.5, 0.0), Account(second, 0.5, 0.0)], [(one,), (two,)], data, plain, fit
+        [Account(first, 0.5, 0.0), Account(second, 0.5, 0.0)], [(one,), (two,)], Seen.of(data), plain, fit
     )
-    alone = _with_trend([Trend((one,), (1.0,))], data, plain, fit, (0,))
-    both = _with_trend([Trend((one,), (1.0,)), Trend((two,), (1.0,))], data, plain, fit, (0, 1))
+    alone = _with_trend([Trend((one,), (1.0,))], Seen.of(data), plain, fit, (0,))
+    both = _with_trend([Trend((one,), (1.0,)), Trend((two,), (1.0,))], Seen.of(data), plain, fit, (0, 1))
     assert alone is not None
     assert both is not None
     (posterior,) = plain

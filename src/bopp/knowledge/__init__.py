@@ -56,7 +56,7 @@ def taught(
     if all(isinstance(belief, Posterior) for belief in plain):
         for place, account in enumerate(accounts):
             seen, beliefs, accounts[place] = imaged(account, known.space, seen, beliefs, fit)
-        beliefs, accounts = trended(accounts, list(map(resembling, sources)), seen.data, beliefs, fit)
+        beliefs, accounts = trended(accounts, list(map(resembling, sources)), seen, beliefs, fit)
     for stage in (shown, located):
         for place, account in enumerate(accounts):
             beliefs, accounts[place] = stage(account, known, beliefs)

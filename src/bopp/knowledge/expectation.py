@@ -29,19 +29,27 @@ BEST, AROUND, NEARBY = 10, 10, 0.05  # of the best data, how many points around 
 
 def shown(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Account]:
     """The beliefs after seeing what a source expects, with as much noise as the measured values want."""
-    after: list[Belief] = []
-    for belief in beliefs:
-        now = replace(known, posterior=belief)
-        points = generate(account.source, now)
-        if len(points):
-            wider = [Data(points.X, points.y, points.noise * factor) for factor in WIDENINGS]
-            worths = [belief.agreement(one) if hasattr(belief, "agreement") else 0.0 for one in wider]
-            best, trust = weighed(worths, account.source.trust)
-            account = replace(account, trust=trust, worth=max(worths) if best is None else worths[best])
-            if best is not None:
-                belief, account = belief.condition(wider[best]), replace(account, points=wider[best])
-        after.append(belief)
-    return Beliefs(tuple(after), beliefs.weights), account
+    rows = [_shown(account, replace(known, posterior=belief)) for belief in beliefs]
+    after, accounts = zip(*rows, strict=True)
+    if all(one is account for one in accounts):  # it expects no values
+        return beliefs, account
+    heaviest = accounts[int(np.argmax(beliefs.weights))]
+    trust = np.dot(beliefs.weights, [one.trust for one in accounts])
+    worth = np.dot(beliefs.weights, [one.worth for one in accounts])
+    return Beliefs(after, beliefs.weights), replace(heaviest, trust=float(trust), worth=float(worth))
+
+
+def _shown(account: Account, known: Known) -> tuple[Belief, Account]:
+    belief, points = known.posterior, generate(account.source, known)
+    if not len(points):
+        return belief, account
+    wider = [Data(points.X, points.y, points.noise * factor) for factor in WIDENINGS]
+    worths = [belief.agreement(one) if hasattr(belief, "agreement") else 0.0 for one in wider]
+    best, trust = weighed(worths, account.source.trust)
+    account = replace(account, trust=trust, worth=max(worths) if best is None else worths[best])
+    if best is None:
+        return belief, account
+    return belief.condition(wider[best]), replace(account, points=wider[best])
 
 
 def _updated(trust: float, worth: float) -> float:

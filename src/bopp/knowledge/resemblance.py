@@ -7,7 +7,7 @@ is believed with the trend and without it is averaged, by prior trust times like
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from bopp.belief import Beliefs
 from bopp.data import Array, Data
 from bopp.gp import Posterior
 from bopp.knowledge.account import Account
+from bopp.knowledge.symmetry import Fit, Seen
 from bopp.trend import Resemblance, Trend, Trended
 
 SMALLEST = 0.02  # a belief with less weight is dropped, or a function beside one that resembles far more
@@ -25,8 +26,6 @@ FITTED = 50  # values of which the length-scales of what is left over are learne
 FACTOR = (1.0, 1.0)  # mean and sd, before any data, of how steeply y follows a resemblance
 SHIFT = 1.0  # sd of the shift
 LEAST_FACTOR = 0.05
-
-Fit = Callable[[Data], Beliefs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +45,19 @@ class _Candidate:
 def trended(
     accounts: Sequence[Account],
     terms: Sequence[tuple[Resemblance, ...]],
-    data: Data,
+    seen: Seen,
     plain: Beliefs,
     fit: Fit,
 ) -> tuple[Beliefs, list[Account]]:
-    """Beliefs with and without trends, weighed by the likelihood of the data.
+    """Beliefs with and without trends, weighed by the likelihood of the measured values.
 
-    Sources are tried one after the other, each beside those that proved to be of use.
+    Sources are tried one after the other, each beside those that proved to be of use. Images have no say: a
+    trend that is only about right differs between a point and its image, which would count against it.
     """
-    tried, after = [_Candidate(plain, _evidence(plain))], list(accounts)
+    judged = plain
+    if len(seen.measured) < len(seen.data):
+        judged = replace(plain, beliefs=tuple(one.gp.condition(seen.measured) for one in _posteriors(plain)))
+    tried, after = [_Candidate(plain, _evidence(judged))], list(accounts)
     for place, own in enumerate(terms):
         if not own:
             continue
@@ -62,8 +65,8 @@ def trended(
         candidate = None
         for places in dict.fromkeys([(*best.places, place), (place,)]):
             if candidate is None:  # beside the others, or alone where it makes one of them superfluous
-                features = [_combined(terms[other], plain, data) for other in places]
-                candidate = _with_trend(features, data, plain, fit, places)
+                features = [_combined(terms[other], judged, seen.measured) for other in places]
+                candidate = _with_trend(features, seen, judged, fit, places)
         odds = math.log(trust / (1.0 - trust))
         worth = -math.inf if candidate is None else candidate.evidence - best.evidence
         after[place] = replace(after[place], trust=float(scipy.special.expit(odds + worth)), worth=worth)
@@ -98,28 +101,32 @@ def _combined(terms: Sequence[Resemblance], plain: Beliefs, data: Data) -> Trend
 
 
 def _with_trend(
-    features: Sequence[Trend], data: Data, plain: Beliefs, fit: Fit, places: tuple[int, ...]
+    features: Sequence[Trend], seen: Seen, plain: Beliefs, fit: Fit, places: tuple[int, ...]
 ) -> _Candidate | None:
     """A model of what the trends leave over of the data; None if it is no better followed than ignored."""
-    first = _posteriors(plain)[0]
-    values = np.column_stack([feature(data.X) for feature in features])
+    data, first = seen.measured, _posteriors(plain)[0]
+    every = np.column_stack([feature(seen.data.X) for feature in features])
+    values = every[: len(data)]
     line = _marginal(first, data, 1.0, values)
     if line.factors.min() < LEAST_FACTOR:
         return None
-    rest = data.y - values @ line.factors - line.shift
-    scale = max(float(rest.std()), 1e-3)
-    left = Data(data.X, rest / scale, data.noise / scale**2)
+    scale = max(float((data.y - values @ line.factors - line.shift).std()), 1e-3)
+    left = _left_over(data, values, line, scale)
     beliefs = Beliefs.even([one.gp.condition(left) for one in _posteriors(fit(_some(left)))])
     trended, evidences = [], []
     for belief in _posteriors(beliefs):
         again = _marginal(belief, data, scale, values)
         if again.factors.min() < LEAST_FACTOR:
             return None
-        trend = _joined(features, again)
-        left = Data(data.X, (data.y - values @ again.factors - again.shift) / scale, data.noise / scale**2)
-        trended.append(Trended(belief.gp.condition(left), trend, scale))
+        rest = belief.gp.condition(_left_over(seen.data, every, again, scale))
+        trended.append(Trended(rest, _joined(features, again), scale))
         evidences.append(again.evidence)
     return _Candidate(Beliefs(tuple(trended), beliefs.weights), _mean_evidence(evidences, beliefs), places)
+
+
+def _left_over(data: Data, values: Array, line: _Line, scale: float) -> Data:
+    """What a line of features leaves over of data, in units of `scale`."""
+    return Data(data.X, (data.y - values @ line.factors - line.shift) / scale, data.noise / scale**2)
 
 
 def _some(data: Data) -> Data:

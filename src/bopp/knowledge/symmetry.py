@@ -1,6 +1,8 @@
 """Symmetry: a model that sees images of its data too, as far as the data bear out that they are equal.
 
-A measured value is foretold from all others, once with and once without their images.
+A measured value is foretold from all others, once with and once without their images. With them, by the best
+of three fits: one that saw images, one that did not, as equal values at many places can look as if some
+parameters did not matter, and one with shorter length-scales, as few points look smoother than they are.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from bopp.space import Space
 NOISES = (0.0, 0.1)  # variances, of y with variance 1, that images may have
 FEWEST_IMAGES = 100  # that a model takes; with more data as many as these
 NEAREST = 0.01  # an image no further than this from its own point tells nothing new
-FITTED = 80  # points and images that the fit sees, at most
+FITTED = 80  # points and images that the fit sees, at most; half of them points
+SHORTER = 0.6  # times the length-scales of the fit that saw no images
 BEST = 10  # points all of whose images it takes
 
 Fit = Callable[[Data], Beliefs]
@@ -39,6 +42,14 @@ class Seen:
     @staticmethod
     def of(data: Data) -> Seen:
         return Seen(data, np.arange(len(data)))
+
+    @property
+    def measured(self) -> Data:
+        return self.data if len(self.data) == self._count else self.data[np.arange(self._count)]
+
+    @property
+    def _count(self) -> int:
+        return int(self.owners.max(initial=-1)) + 1
 
     def with_images(self, images: Data, rows: Rows, noise: float) -> Seen:
         """The same with images of these rows, which have some more noise."""
@@ -75,11 +86,13 @@ def imaged(
     if not len(images):
         return seen, plain, account
     images, rows = _most_telling(seen.data, images, rows)
-    beliefs = fit(_some(seen.data, images, rows, FITTED))
     noisy = [seen.with_images(images, rows, noise) for noise in NOISES]
     alone = _foretold(plain, seen)
-    worths = [_foretold(beliefs, noisy[0]) - alone]
-    if worths[0] < 0.0:  # otherwise there is no need to doubt them
+    beliefs, foretold = _better((fit(_some(seen.data, images, rows)), plain), noisy[0])
+    if foretold < alone:
+        beliefs, foretold = _better((beliefs, _shorter(plain)), noisy[0])
+    worths = [foretold - alone]
+    if foretold < alone:  # otherwise there is no need to doubt the images
         worths += [_foretold(beliefs, one) - alone for one in noisy[1:]]
     best, trust = weighed(worths, account.source.trust)
     if best is None:
@@ -91,6 +104,23 @@ def imaged(
     return both, Beliefs(shown, beliefs.weights), account
 
 
+def _better(fits: Sequence[Beliefs], seen: Seen) -> tuple[Beliefs, float]:
+    """The fit that foretells what was measured best, and how well."""
+    foretold = [_foretold(beliefs, seen) for beliefs in fits]
+    best = int(np.argmax(foretold))
+    return fits[best], foretold[best]
+
+
+def _shorter(beliefs: Beliefs) -> Beliefs:
+    """The beliefs with shorter length-scales."""
+    shorter = [
+        replace(belief.gp, lengthscale=SHORTER * belief.gp.lengthscale).condition(belief.data)
+        for belief in beliefs
+        if isinstance(belief, Posterior)
+    ]
+    return Beliefs(tuple(shorter), beliefs.weights)
+
+
 def _most_telling(data: Data, images: Data, rows: Rows) -> tuple[Data, Rows]:
     """As many images as there are data: all of the best points, then one of each of the others in turn."""
     most = max(FEWEST_IMAGES, len(data))
@@ -98,24 +128,31 @@ def _most_telling(data: Data, images: Data, rows: Rows) -> tuple[Data, Rows]:
         return images, rows
     rank = np.empty(len(data), dtype=np.intp)
     rank[np.argsort(-data.y, kind="stable")] = np.arange(len(data))
-    turn = np.zeros(len(rows), dtype=np.intp)
-    for row in range(len(data)):
-        own = np.flatnonzero(rows == row)
-        turn[own] = 0 if rank[row] < BEST else (np.arange(len(own)) + row) % len(own)
-    kept = np.sort(np.lexsort((rank[rows], turn))[:most])
+    turns = np.where(rank[rows] < BEST, 0, _turns(rows))
+    kept = np.sort(np.lexsort((rank[rows], turns))[:most])
     return images[kept], rows[kept]
 
 
-def _some(data: Data, images: Data, rows: Rows, most: int) -> Data:
-    """Some of the data, the best and others spaced evenly, each with its images: about `most` in all."""
-    count = max(2, most * len(data) // (len(data) + len(images)))
-    if count >= len(data):
-        return data + images
+def _some(data: Data, images: Data, rows: Rows) -> Data:
+    """What the fit sees: half of it data, the best and others spaced evenly, and an image of each in turn."""
+    count = min(len(data), FITTED // 2)
     order = np.argsort(-data.y, kind="stable")
     best, others = order[: count // 3], np.sort(order[count // 3 :])
-    spaced = others[np.linspace(0, len(others) - 1, count - len(best)).astype(np.intp)]
-    kept = np.sort(np.append(best, spaced))
-    return data[kept] + images[np.flatnonzero(np.isin(rows, kept))]
+    kept = np.sort(
+        np.append(best, others[np.linspace(0, len(others) - 1, count - len(best)).astype(np.intp)])
+    )
+    theirs = np.flatnonzero(np.isin(rows, kept))
+    turns = np.argsort(_turns(rows[theirs]), kind="stable")
+    return data[kept] + images[np.sort(theirs[turns[: FITTED - count]])]
+
+
+def _turns(rows: Rows) -> Rows:
+    """For each image, when it is its turn among those of the same row; other rows begin with other images."""
+    turn = np.zeros(len(rows), dtype=np.intp)
+    for row in np.unique(rows):
+        own = np.flatnonzero(rows == row)
+        turn[own] = (np.arange(len(own)) + row) % len(own)
+    return turn
 
 
 def _foretold(beliefs: Beliefs, seen: Seen) -> float:
