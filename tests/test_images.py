@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, maximize, minimize
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, maximize, minimize, open_study
 from bopp.data import Array, Data, History
-from bopp.errors import BoppError, RecipeError
+from bopp.errors import BoppError, RecipeError, StudyError
 from bopp.initial import Sobol
 from bopp.knowledge import images_of, twins_of
-from bopp.pseudo import Failed, Guesses, Images, Pending, Sum, images
+from bopp.pseudo import Failed, Guesses, Images, Pending, Sum, images, sources
 from bopp.pseudo.images import MARGIN, MOST
 from bopp.search import Gradients, best_fresh
 from bopp.space import Params, Space
@@ -403,8 +404,130 @@ def test_a_symmetry_that_does_not_fit_the_space_is_refused(source: Images, came:
     ],
 )
 def test_a_function_that_returns_no_params_is_named(equal: Any) -> None:
-    with pytest.raises(BoppError, match=r"wanted"):
+    words = r"^Images: equal: wanted params with the same value as \{'a': 0.1, 'b': 0.2\}, got .*wanted"
+    with pytest.raises(RecipeError, match=words):
         Images(equal=equal).twins(PLANE, np.array([[0.1, 0.2]]))
+    with pytest.raises(RecipeError, match=r"^Images: equal: wanted params with the same value as"):
+        Images(equal=equal).bound(PLANE, 1.0)
+
+
+def test_what_a_function_raises_is_an_error_that_names_its_params_before_a_run_and_in_it() -> None:
+    source, wanted = Images(equal=lambda p: {"x": p["x"]}), r"^Images: equal: wanted params .* as \{'a': 0\."
+    with pytest.raises(RecipeError, match=rf"{wanted}.*got KeyError: 'x'"):
+        source.twins(PLANE, np.array([[0.1, 0.2]]))
+    with pytest.raises(RecipeError, match=rf"{wanted}.*got KeyError: 'x'"):
+        Optimizer(PLANE, knowledge=[source])
+
+
+def test_a_function_is_tried_at_a_few_points_before_a_run() -> None:
+    seen: list[Params] = []
+    Images(equal=lambda p: seen.append(p) or []).bound(CONDITIONAL, 1.0)  # type: ignore[func-returns-value]
+    assert len(seen) == 8
+    assert {one["solver"] for one in seen} == {"sgd", "adam"}
+
+
+def test_a_function_that_forgets_that_a_parameter_may_not_apply_is_refused_before_a_run() -> None:
+    with pytest.raises(RecipeError, match=r"^Images: equal: .*'solver': 'adam'.*got KeyError: 'x'"):
+        Images(equal=lambda p: dict(p, x=1.0 - p["x"])).bound(CONDITIONAL, 1.0)
+
+
+def test_a_function_may_take_its_params_by_keyword() -> None:
+    async def later(a: float, b: float) -> Params:
+        return {"a": b, "b": a}
+
+    ways: list[Any] = [lambda p: {"a": p["b"], "b": p["a"]}, lambda a, b: {"a": b, "b": a}, later]
+    for equal in ways:
+        assert twins(Images(equal=equal).bound(PLANE, 1.0), PLANE, {"a": 0.1, "b": 0.7}) == [
+            [{"a": 0.7, "b": 0.1}]
+        ]
+    with pytest.raises(RecipeError, match=r"^Images: equal takes \(a, c\), the space has a, b: wanted"):
+        Images(equal=lambda a, c: {"a": a, "b": c}).bound(PLANE, 1.0)
+
+
+STEPS = Space({"n": Int(0, 10), "even": Int(0, 10, step=2), "x": Float(0, 1, step=0.25), "y": Float(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"n": 2.5}, None),
+        ({"n": 3.0}, {"n": 3}),
+        ({"n": 3.0000001}, {"n": 3}),
+        ({"even": 3}, None),
+        ({"x": 0.3}, None),
+        ({"x": 0.75 + 1e-9}, {"x": 0.75}),
+        ({"n": np.int64(4)}, {"n": 4}),
+        ({"n": np.int64(11)}, None),
+        ({"n": np.float32(2.5)}, None),
+        ({"y": np.float32(0.5)}, {"y": 0.5}),
+        ({"y": np.float32(1.5)}, None),
+        ({"y": np.float64(1.0 + 1e-9)}, {"y": 1.0}),
+        ({"y": math.inf}, None),
+        ({"y": 10**400}, None),
+    ],
+    ids=str,
+)
+def test_numbers_of_a_function_between_those_of_a_grid_are_no_image(given: Params, wanted: Any) -> None:
+    here = {"n": 1, "even": 2, "x": 0.25, "y": 0.25}
+    (found,) = twins(Images(equal=lambda p: {**p, **given}), STEPS, here)
+    assert found == ([] if wanted is None else [{**here, **wanted}])
+
+
+def test_numbers_of_a_function_in_a_very_long_range_are_exact() -> None:
+    space = Space({"n": Int(0, 10**20)})
+    assert twins(Images(equal=lambda p: {"n": p["n"] + 1}), space, {"n": 10**19}) == [[{"n": 10**19 + 1}]]
+    assert twins(Images(equal=lambda p: {"n": 0.5}), space, {"n": 10**19}) == [[{"n": 0}]]
+
+
+@pytest.mark.parametrize(
+    "equal",
+    [
+        lambda p: {"a": p["b"], "b": p["a"]},
+        lambda p: [{**p, "a": p["b"], "b": p["a"]}],
+        lambda a, b: {"a": b, "b": a},
+        lambda a, b, epochs: {"a": b, "b": a, "epochs": epochs},
+        lambda **p: {"a": p["b"], "b": p["a"]},
+    ],
+)
+def test_an_image_has_the_level_of_its_point_unless_a_function_says_another(equal: Any) -> None:
+    problem = Problem(PLANE, fidelities={"epochs": [1, 9]})
+    optimizer = Optimizer(problem, knowledge=[Images(equal=equal)])
+    (source,) = sources(optimizer.recipe.pseudo)
+    assert isinstance(source, Images)
+    for epochs in (1, 9):
+        here = {"a": 0.2, "b": 0.7, "epochs": epochs}
+        assert twins(source, problem.space, here) == [[{"a": 0.7, "b": 0.2, "epochs": epochs}]]
+    assert Optimizer(problem, knowledge=[source]).recipe == optimizer.recipe
+
+
+@pytest.mark.parametrize(
+    ("equal", "words"),
+    [
+        (lambda p: None, "got None: wanted a dict of params"),
+        (lambda p: {"a": 0.5}, r"missing \['b'\]"),
+        (lambda a, c: {}, r"takes \(a, c\), the space has a, b, epochs"),
+    ],
+)
+def test_a_function_that_fails_is_named_under_fidelities_too(equal: Any, words: str) -> None:
+    problem = Problem(PLANE, fidelities={"epochs": [1, 9]})
+    with pytest.raises(RecipeError, match=rf"^Images: equal.*{words}"):
+        Optimizer(problem, knowledge=[Images(equal=equal)])
+
+
+def swapped(a: float, b: float) -> Params:
+    return {"a": b, "b": a}
+
+
+@pytest.mark.parametrize("fidelities", [None, {"epochs": [1, 9]}])
+def test_a_study_is_opened_again_with_the_same_function_and_by_its_name(
+    tmp_path: Path, fidelities: Any
+) -> None:
+    url, problem = f"sqlite:///{tmp_path}/a.db", Problem(PLANE, fidelities=fidelities)
+    for _ in range(2):
+        with open_study(url, "s", problem, knowledge=[Images(equal=swapped)]) as study:
+            assert [account.name for account in study.knowledge] == ["Images(equal=swapped)"]
+    with pytest.raises(StudyError, match=r"images: equal test_images.swapped, trust 0.97; got images: equal"):
+        open_study(url, "s", knowledge=[Images(equal=lambda a, b: {"a": b, "b": a})])
 
 
 def test_what_a_function_returns_beyond_a_range_is_no_image_unless_by_rounding() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from bopp.errors import RecipeError
 from bopp.legible import brief
 from bopp.problem import Problem
-from bopp.pseudo import Cheap, Policy, Source, Sum
+from bopp.pseudo import Cheap, Images, Policy, Source, Sum
+from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
 from bopp.run.objective import called
 from bopp.space import Space
@@ -34,6 +35,8 @@ def _bound(policy: Policy, problem: Problem) -> Policy:
             own = {name: one for name, one in space.parameters.items() if name != problem.fidelity.name}
             space = Space(own)
         policy = replace(policy, values=called(policy.values, space))
+    elif isinstance(policy, Images) and policy.equal is not None and problem.fidelity is not None:
+        policy = replace(policy, equal=levelled(policy.equal, space, problem.fidelity.name))
     return policy.bound(space, sign)
 
 

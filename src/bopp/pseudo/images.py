@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 
 from bopp.data import Array
-from bopp.errors import RecipeError
+from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
-from bopp.pseudo.settings import Named, checked_trust, names_in, numbers
+from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, of_params
+from bopp.run.evaluation import described
+from bopp.run.objective import Called, called
 from bopp.space import Params, Space
 
 MOST = 24  # images of one point
 ROUNDING = 1e-6  # by which an image may miss the value of a grid that it is meant to have
 WANTED = 'Images: exchange: wanted names such as ("a", "b"), or blocks of names of the same length'
 MARGIN = 0.25  # of a period: how far beyond an end of the range what comes after it is shown
+TRIED = 8  # points at which a function is tried before a run
 
-Equal = Callable[[Params], Mapping[str, Any] | Iterable[Mapping[str, Any]]]
+Equal = Callable[..., Mapping[str, Any] | Iterable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,9 @@ class Images(Source):
             (("x1", "y1"), ("x2", "y2")).
         mirror: a dict of names to the values about which they may be mirrored, each on its own.
         period: a dict of names to the period after which the same values come again.
-        equal: a function from params to other params, or a list of them, with the same value.
-        trust: how sure you are, from 0 to 1, before anything is measured.
+        equal: a function of params, by keyword or as a dict, to other params with the same value, or to a
+            list of them. Numbers beyond a range, or between the values of a grid, are no image.
+        trust: how sure you are, between 0 and 1, before anything is measured.
 
     With several of these, their combinations are images as well, 24 of a point at most; of more than four
     that may be exchanged, any two are. A parameter with log=True is mirrored by ratio. The fit sees images
@@ -86,6 +90,8 @@ class Images(Source):
                 raise RecipeError(
                     f"Images: period {name!r}: wanted one within its range of {high - low!r}, got {length!r}"
                 )
+        if self.equal is not None:  # so that what is wrong with it does not end a run
+            _by_function(self.equal, space, _tried(space))
         return self
 
     def twins(self, space: Space, X: Array) -> Array:
@@ -180,40 +186,102 @@ def _shifts(space: Space, name: str, length: float) -> list[Callable[[Array], Ar
     return [shift(sign * periods) for periods in range(1, max(most, 1) + 1) for sign in (1, -1)]
 
 
+@dataclass(frozen=True)
+class Levelled:
+    """A function of params for a problem with fidelities: what it gives has the level that it was given.
+
+    `bare` if it knows nothing of levels and gets params without one.
+    """
+
+    function: Equal
+    level: str
+    bare: bool
+
+    def __post_init__(self) -> None:
+        named = self.function.function if isinstance(self.function, Called) else self.function
+        for name in ("__module__", "__name__", "__qualname__"):  # it is known by the name of the function
+            if hasattr(named, name):
+                object.__setattr__(self, name, getattr(named, name))
+
+    def __call__(self, params: Params, /) -> Any:
+        own = {name: value for name, value in params.items() if name != self.level or not self.bare}
+        level = {self.level: params[self.level]}
+        return [level | dict(one) if isinstance(one, Mapping) else one for one in _listed(self.function(own))]
+
+
+def levelled(equal: Equal, space: Space, level: str) -> Levelled:
+    """The function for a space with a level, which it may take and return or leave out."""
+    if isinstance(equal, Levelled):
+        return equal
+    own = Space({name: one for name, one in space.parameters.items() if name != level})
+    try:
+        asked = called(equal, own)
+    except RecipeError:
+        return Levelled(of_params("Images: equal", equal, space), level, bare=False)
+    return Levelled(asked, level, bare=isinstance(asked, Called) and asked.by_keyword)
+
+
+def _tried(space: Space) -> Array:
+    return space.snap(np.random.default_rng(0).random((TRIED, space.dimension)))
+
+
 def _by_function(equal: Equal, space: Space, X: Array) -> list[Array]:
     """The images that a function of params gives of each row."""
-    rows: list[list[Array]] = []
-    for u in X:
-        if np.isnan(u).any():
-            rows.append([])
-            continue
-        given = _listed(equal(dict(space.decode(u))))
-        rows.append([row for one in given if (row := _encoded(space, one)) is not None])
+    asked = of_params("Images: equal", equal, space)
+    rows = [[] if np.isnan(u).any() else _given(asked, space, space.decode(u)) for u in X]
     most = max(map(len, rows), default=0)
     missing = np.full(space.dimension, np.nan)
     return [np.array([row[place] if place < len(row) else missing for row in rows]) for place in range(most)]
 
 
-def _encoded(space: Space, params: Mapping[str, Any]) -> Array | None:
-    """The row of params, whose numbers may be out of their ranges by rounding; None if one is further out."""
-    inside = params
+def _given(equal: Equal, space: Space, params: Params) -> list[Array]:
+    """The rows of the images that a function gives of params."""
+    wanted = f"Images: equal: wanted params with the same value as {brief(params)}"
+    try:
+        listed = _listed(equal(dict(params)))
+    except Exception as error:
+        raise RecipeError(f"{wanted}, got {described(error)}") from error
+    rows = []
+    for one in listed:
+        try:
+            rows.append(_encoded(space, one))
+        except SpaceError as error:
+            raise RecipeError(f"{wanted}, got {brief(one)}: {error}") from None
+    return [row for row in rows if row is not None]
+
+
+def _encoded(space: Space, params: Any) -> Array | None:
+    """The row of params, whose numbers may be off by rounding; None if one is no value of its parameter."""
+    meant = params
     for name, parameter in space.parameters.items() if isinstance(params, Mapping) else ():
-        if parameter.numeric and isinstance(value := params.get(name), int | float):
-            low, high = parameter.marks()[0], parameter.marks()[-1]
-            nearest = min(max(value, low), high)
-            if abs(nearest - value) > ROUNDING * (high - low):
+        value = params.get(name)
+        if parameter.numeric and is_number(value):
+            if (nearest := _nearest(parameter, value)) is None:
                 return None
-            inside = {**inside, name: nearest}
-    return space.encode(inside)
+            meant = {**meant, name: nearest}
+    return space.encode(meant)
 
 
-def _listed(found: Any) -> list[Mapping[str, Any]]:
-    """The params that a function gave: a dict or several."""
-    if isinstance(found, Mapping):
-        return [found]
-    if isinstance(found, Iterable) and not isinstance(found, str):
-        return list(found)
-    raise RecipeError(f"Images: wanted params, or a list of them, from equal, got {brief(found)}")
+def _nearest(parameter: Parameter, value: Any) -> Any:
+    """The value of a parameter that a number is up to rounding; None if there is none."""
+    try:
+        u = parameter.position(value)
+    except SpaceError:
+        return value if value != value else None  # NaN is no number, for the parameter to refuse
+    if not -ROUNDING <= u <= 1.0 + ROUNDING:
+        return None
+    if parameter.gridded:
+        on = parameter.decode([u])
+        return on if abs(parameter.position(on) - u) <= ROUNDING else None
+    low, *_, high = parameter.marks()
+    inside = min(max(value, low), high)
+    return inside if math.isinf(parameter.levels) else round(inside)
+
+
+def _listed(found: Any) -> list[Any]:
+    """What a function gave: one or several."""
+    several = isinstance(found, Iterable) and not isinstance(found, Mapping | str)
+    return list(found) if several else [found]
 
 
 def _blocks(exchange: Any) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from bopp.errors import RecipeError
 from bopp.legible import brief
+from bopp.run.evaluation import Objective
+from bopp.run.objective import Function, called
 from bopp.space import Space
 
 Pairs = tuple[tuple[str, Any], ...]
@@ -35,15 +37,26 @@ def numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
 
 def number(what: str, value: Any) -> float:
     """A finite number."""
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if real and math.isfinite(value):
+    if is_number(value) and math.isfinite(value):
         return float(value)
     raise RecipeError(f"{what}: wanted a finite number, got {brief(value)}")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def checked_trust(what: str, trust: Any) -> None:
     if isinstance(trust, bool) or not isinstance(trust, int | float) or not 0.0 < trust < 1.0:
         raise RecipeError(f"{what}: trust must be a number between 0 and 1, got {brief(trust)}")
+
+
+def of_params(what: str, function: Function, space: Space) -> Objective:
+    """A function of the user's as one of a dict of params, which it may take as an objective does."""
+    try:
+        return called(function, space)
+    except RecipeError as error:
+        raise RecipeError(f"{what} {str(error).removeprefix('objective ')}") from None
 
 
 def names_in(space: Space, what: str, names: Iterable[str]) -> None:
