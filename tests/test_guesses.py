@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int, Optimizer, Recipe
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, minimize
 from bopp import outcome as outcomes
 from bopp.data import Array, Data, History
-from bopp.errors import BoppError, RecipeError
+from bopp.errors import BoppError, RecipeError, SpaceError
 from bopp.initial import Sobol
 from bopp.knowledge.expectation import WIDENINGS
 from bopp.pseudo import Guesses, Pending, none
@@ -430,3 +430,25 @@ def test_names_may_be_given_alone_or_in_a_list() -> None:
     assert Guesses(near={"a": 1}) == Guesses(near=(("a", 1),))
     assert Guesses(near={"a": np.float64(0.5)}).near == (("a", 0.5),)
     assert hash(Guesses(values=[({"a": 1}, 2, 3)])) == hash(Guesses(values=(((("a", 1),), 2.0, 3.0),)))
+
+
+@pytest.mark.parametrize("level", [{}, {"epochs": 81}])
+def test_a_guess_without_a_level_is_meant_for_the_real_one(level: dict[str, int]) -> None:
+    result = minimize(
+        lambda x, epochs: (x - 0.3) ** 2 + 1.0 - 1.0 / epochs,
+        {"x": Float(0, 1)},
+        6,
+        fidelities={"epochs": [1, 9, 81]},
+        knowledge=Guesses(values=[({"x": 0.3, **level}, 0.99, 0.01)]),
+        progress=False,
+    )
+    (account,) = result.knowledge
+    assert account.trust > 0.9
+    assert account.points is not None
+    assert account.points.X.tolist() == [pytest.approx([0.3, 1.0])]
+
+
+def test_a_guess_of_no_params_is_refused_under_fidelities_too() -> None:
+    problem = Problem({"x": Float(0, 1)}, fidelities={"epochs": [1, 9]})
+    with pytest.raises(SpaceError, match="wanted some of the params"):
+        Optimizer(problem, knowledge=Guesses(values=[({}, 0.9, 0.1)]))

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from bopp.errors import RecipeError
+from bopp.fidelity import Fidelity
 from bopp.legible import brief
 from bopp.problem import Problem
-from bopp.pseudo import Cheap, Images, Policy, Source, Sum
+from bopp.pseudo import Cheap, Guesses, Images, Policy, Source, Sum
 from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
 from bopp.run.objective import called
-from bopp.space import Space
+from bopp.space import Params, Space
 from bopp.suggest import Recipe
 
 
@@ -30,14 +31,29 @@ def _bound(policy: Policy, problem: Problem) -> Policy:
     if not isinstance(policy, Source):
         return policy
     space, sign = problem.space, float(problem.gain(1.0))
+    if problem.fidelity is not None:
+        policy = _levelled(policy, space, problem.fidelity)
     if isinstance(policy, Cheap) and callable(policy.values):
         if problem.fidelity is not None:  # of which a stand-in knows nothing
             own = {name: one for name, one in space.parameters.items() if name != problem.fidelity.name}
             space = Space(own)
         policy = replace(policy, values=called(policy.values, space))
-    elif isinstance(policy, Images) and policy.equal is not None and problem.fidelity is not None:
-        policy = replace(policy, equal=levelled(policy.equal, space, problem.fidelity.name))
     return policy.bound(space, sign)
+
+
+def _levelled(source: Source, space: Space, fidelity: Fidelity) -> Source:
+    """The source with a level where it leaves that out: the real one in a guess, its own for an image."""
+    if isinstance(source, Images) and source.equal is not None:
+        return replace(source, equal=levelled(source.equal, space, fidelity.name))
+    if isinstance(source, Guesses):
+        rows = [(_at_a_level(dict(params), fidelity), value, off) for params, value, off in source.values]
+        return replace(source, values=rows)
+    return source
+
+
+def _at_a_level(params: Params, fidelity: Fidelity) -> Params:
+    """Params with the real level, unless they have another; none at all are left as they are."""
+    return params and {**params, fidelity.name: params.get(fidelity.name, fidelity.real)}
 
 
 def listed(knowledge: Any) -> tuple[Policy, ...]:

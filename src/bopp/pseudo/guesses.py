@@ -28,7 +28,8 @@ class Guesses(Source):
 
     Args:
         values: triples of params, value and by how much that may be off, one standard deviation:
-            [({"rate": 0.01}, 0.9, 0.05)]. Params that are left out are taken as in the best trial.
+            [({"rate": 0.01}, 0.9, 0.05)]. Params that are left out are taken as in the best trial, the level
+            of a fidelity as the real one.
         near: params near which the best ones probably are; those left out may have any value.
         within: how near, in widths of the ranges: one standard deviation.
         good: a dict of names to ranges (low, high), or lists of options, in which they are probably best.
