@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ import pytest
 from bopp import AtMost, Choice, Fixed, Float, Int, Optimizer, Recipe, minimize, open_study, optimize
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
-from bopp.errors import BoppError, RecipeError
+from bopp.errors import RecipeError
 from bopp.fit import MAP
 from bopp.initial import Sobol
 from bopp.kernels import Kernel
 from bopp.memory import Memory
 from bopp.parts import read_part, write_part
 from bopp.problem import Problem
-from bopp.pseudo import Cheap, Earlier, Failed, Pending
+from bopp.pseudo import Cheap, Earlier, Failed, Pending, sources
 from bopp.pseudo.policy import Relative
 from bopp.pseudo.relatives import BEYOND
 from bopp.search import Gradients
@@ -262,6 +263,13 @@ class Counted:
         return float(hill(np.array([[params["a"], params["b"]]]))[0])
 
 
+def cheap(optimizer: Optimizer) -> Cheap:
+    """What an optimizer knows."""
+    (source,) = sources(optimizer.recipe.pseudo)
+    assert isinstance(source, Cheap)
+    return source
+
+
 def test_a_cheap_function_is_called_as_often_as_it_says_and_never_again() -> None:
     function = Counted()
     optimizer = Optimizer(SQUARE, "maximize", knowledge=[Cheap(function, points=12)], recipe=BASE)
@@ -330,8 +338,7 @@ def test_calls_that_fail_are_left_out(fails: Any) -> None:
     """As an objective that raises or returns NaN is a failed trial, no more."""
     function = Counted(fails)
     optimizer = Optimizer(SQUARE, knowledge=[Cheap(function, points=20)])
-    (source,) = (part for part in optimizer.recipe.pseudo.policies if isinstance(part, Cheap))  # type: ignore[attr-defined]
-    kept = [dict(params) for params, _ in source.values]
+    kept = [dict(params) for params, _ in cheap(optimizer).values]
     assert len(function.seen) == 20
     assert kept == [params for params in function.seen if params["a"] <= 0.5]
     assert len(kept) < 20
@@ -342,16 +349,71 @@ def test_a_cheap_function_without_any_value_is_named() -> None:
         Optimizer({"a": Float(0.6, 1), "b": Float(0, 1)}, knowledge=[Cheap(Counted(math.nan), points=8)])
 
 
+@pytest.mark.parametrize("returned", [None, "much", {"loss": 1.0}, [1.0, 2.0], math.nan])
+def test_a_cheap_function_that_returns_no_number_is_refused_by_name(returned: Any) -> None:
+    def simulated(a: float, b: float) -> Any:
+        return returned
+
+    for function in (simulated, partial(simulated, b=0.5)):
+        with pytest.raises(
+            RecipeError, match=r"^Cheap: wanted finite values of simulated, got none at 4 points"
+        ):
+            Optimizer(SQUARE, knowledge=[Cheap(function, points=8)])
+
+
 @pytest.mark.parametrize(
     "returned",
     [
-        pytest.param({"value": 1.0}),
-        pytest.param("much"),
+        lambda value: {"error": value, "seconds": 3.0},
+        lambda value: {"value": value},
+        lambda value: np.array(value),
+        np.float32,
+        lambda value: {"error": np.float64(value), "model": "small"},
     ],
 )
-def test_a_cheap_function_that_returns_no_number_is_refused_by_name(returned: Any) -> None:
-    with pytest.raises(BoppError, match="Cheap"):
-        Optimizer(SQUARE, knowledge=[Cheap(lambda a, b: returned, points=8)])
+def test_a_cheap_function_may_return_what_an_objective_may(returned: Any) -> None:
+    problem = Problem(SQUARE, {"error": "minimize"}, [AtMost("size", 3.0)])
+    one, other = (
+        Optimizer(problem, knowledge=[Cheap(function, points=8)])
+        for function in (lambda a, b: returned(round(a + b, 2)), lambda a, b: round(a + b, 2))
+    )
+    one_values, other_values = ([value for _, value in cheap(each).values] for each in (one, other))
+    assert one_values == pytest.approx(other_values)
+
+
+def test_a_cheap_function_that_takes_other_names_is_refused_as_one() -> None:
+    with pytest.raises(RecipeError, match=r"^Cheap: the function takes \(a, c\), the space has a, b: wanted"):
+        Optimizer(SQUARE, knowledge=[Cheap(lambda a, c: a + c)])
+
+
+@pytest.mark.parametrize(
+    ("space", "most"),
+    [
+        ({"act": Choice(["p", "q", "r"]), "on": Choice([False, True])}, 6),
+        ({"n": Int(0, 5)}, 6),
+        ({"solver": Choice(["sgd", "adam"]), "n": Int(0, 3, when={"solver": ["sgd"]})}, 5),
+    ],
+)
+def test_a_cheap_function_is_never_called_again_at_the_same_params(space: Any, most: int) -> None:
+    seen: list[str] = []
+
+    def simulated(params: dict[str, Any], /) -> float:
+        seen.append(repr(params))
+        return float(len(seen))
+
+    Optimizer(space, knowledge=[Cheap(simulated)])
+    assert len(seen) == len(set(seen)) == most
+
+
+def test_a_cheap_function_that_fails_near_its_best_keeps_its_other_values() -> None:
+    calls: list[float] = []
+
+    def simulated(n: int) -> float:
+        calls.append(n)
+        return float(n) if len(calls) <= 4 else math.nan
+
+    optimizer = Optimizer({"n": Int(0, 1000)}, knowledge=[Cheap(simulated, points=8)])
+    assert [value for _, value in cheap(optimizer).values] == calls[:4]
 
 
 # earlier studies
@@ -512,8 +574,8 @@ def test_a_stand_in_that_is_exact_is_trusted_wherever_it_is_listed(seed: int) ->
 
     space = {"x": Float(0, 1), "y": Float(0, 1)}
     rough = minimize(lambda p: (p["x"] - 0.7) ** 2 + (p["y"] - 0.3) ** 2, space, 10, progress=False)
-    for sources in ([Cheap(loss), Earlier(rough)], [Earlier(rough), Cheap(loss)]):
-        optimizer = Optimizer(space, knowledge=sources)
+    for known in ([Cheap(loss), Earlier(rough)], [Earlier(rough), Cheap(loss)]):
+        optimizer = Optimizer(space, knowledge=known)
         for x, y in np.random.default_rng(seed).random((10, 2)).tolist():
             optimizer.observe({"x": x, "y": y}, loss({"x": x, "y": y}))
         trust = {type(one.source): one.trust for one in optimizer.result.knowledge}

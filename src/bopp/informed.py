@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from bopp.problem import Problem
 from bopp.pseudo import Cheap, Guesses, Images, Policy, Source, Sum
 from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
-from bopp.run.objective import called
+from bopp.pseudo.settings import name_of, of_params
+from bopp.run.evaluation import Objective
+from bopp.run.objective import Function
 from bopp.space import Params, Space
 from bopp.suggest import Recipe
 
@@ -37,8 +39,26 @@ def _bound(policy: Policy, problem: Problem) -> Policy:
         if problem.fidelity is not None:  # of which a stand-in knows nothing
             own = {name: one for name, one in space.parameters.items() if name != problem.fidelity.name}
             space = Space(own)
-        policy = replace(policy, values=called(policy.values, space))
+        policy = replace(policy, values=_stand_in(policy.values, problem, space))
     return policy.bound(space, sign)
+
+
+def _stand_in(function: Function, problem: Problem, space: Space) -> Objective:
+    """A function that may return what an objective may, as one of a dict of params that returns a number."""
+    asked = of_params("Cheap: the function", function, space)
+    name, alone = problem.objective, Problem(space, {problem.objective: problem.direction})
+
+    def value(params: Params) -> float:
+        returned = asked(params)
+        if isinstance(returned, Mapping) and name not in returned and "value" in returned:
+            returned = returned["value"]
+        answer = alone.answer(returned)
+        if answer.error is not None:
+            raise RecipeError(answer.error)
+        return answer.values[name]
+
+    value.__name__ = name_of(function)
+    return value
 
 
 def _levelled(source: Source, space: Space, fidelity: Fidelity) -> Source:

@@ -12,7 +12,7 @@ from bopp.data import Array
 from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.pseudo.policy import Relative, Source
-from bopp.pseudo.settings import Pairs, checked_trust, number, paired
+from bopp.pseudo.settings import Pairs, checked_trust, name_of, number, paired
 from bopp.space import Space
 
 BEYOND = 1.0  # widths of the range beyond which a value tells nothing
@@ -32,11 +32,11 @@ class Cheap(Source):
     How it is scaled and shifted against the objective is learned, and how far it is to be trusted.
 
     Args:
-        values: a function of params, which is called `points` times at the beginning; or pairs of params
-            and values.
+        values: a function of params, which returns what an objective may and is called at `points` different
+            params at the beginning; or pairs of params and values.
         direction: "minimize" or "maximize", if other than that of the objective.
-        points: by default 40 for each column of the space, 240 at most.
-        trust: how sure you are that it resembles the objective, from 0 to 1, before anything is measured.
+        points: by default 40 for each column of the space, 240 at most; fewer where there are no more.
+        trust: how sure you are that it resembles the objective, between 0 and 1, before anything is measured.
     """
 
     values: Any
@@ -192,26 +192,34 @@ def _called(function: Any, space: Space, points: int | None, sign: float) -> Row
     rng = np.random.default_rng(0)
     half = count - count // 2
     wide = qmc.Sobol(space.dimension, rng=rng).random_base2(half.bit_length())[:half]
-    rows = _evaluated(function, space, wide)
+    wide = _fresh(space, wide, wide[:0])
+    rows, reason = _evaluated(function, space, wide)
+    if not rows:
+        raise RecipeError(
+            f"Cheap: wanted finite values of {name_of(function)}, got none at {len(wide)} points: {reason}"
+        ) from reason
     best = sorted(rows, key=lambda row: -sign * row[1])[:ANCHORS]
     anchors = np.array([space.encode(dict(params)) for params, _ in best])
     anchors = anchors[rng.integers(len(anchors), size=count // 2)]
     distance = 10.0 ** rng.uniform(-2.0, -0.5, (len(anchors), 1))
     near = np.clip(anchors + distance * rng.standard_normal(anchors.shape), 0.0, 1.0)
-    return rows + _evaluated(function, space, near)
+    return rows + _evaluated(function, space, _fresh(space, near, wide))[0]
 
 
-def _evaluated(function: Any, space: Space, U: Array) -> Rows:
-    """The finite values of a function; where it fails, there is none."""
+def _fresh(space: Space, U: Array, had: Array) -> Array:
+    """The points of the grid nearest to the rows of U, each once, but for those that there were before."""
+    before = set(map(tuple, had.tolist()))
+    rows = dict.fromkeys(map(tuple, space.snap(U).tolist()))
+    return np.array([row for row in rows if row not in before]).reshape(-1, space.dimension)
+
+
+def _evaluated(function: Any, space: Space, U: Array) -> tuple[Rows, Exception | None]:
+    """The finite values of a function, and the last reason why there was none."""
     rows, reason = [], None
-    for u in space.snap(U):
+    for u in U:
         params = space.decode(u)
         try:
             rows.append((paired("Cheap", params), number("Cheap", function(dict(params)))))
         except Exception as error:
             reason = error
-    if not rows and len(U):
-        raise RecipeError(
-            f"Cheap: wanted finite values of {function!r}, got none at {len(U)} points: {reason}"
-        ) from reason
-    return tuple(rows)
+    return tuple(rows), reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def of_params(what: str, function: Function, space: Space) -> Objective:
         return called(function, space)
     except RecipeError as error:
         raise RecipeError(f"{what} {str(error).removeprefix('objective ')}") from None
+
+
+def name_of(function: Any) -> str:
+    """What a function of the user's is called, or the kind of an object that is none."""
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def names_in(space: Space, what: str, names: Iterable[str]) -> None:
