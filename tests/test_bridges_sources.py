@@ -126,8 +126,9 @@ def test_a_cheap_function_is_called_with_their_values(function: Callable[..., fl
 
 
 def test_values_of_others_may_lie_beyond_the_range_and_between_steps() -> None:
-    rows = [({"x": 0.95, "y": 0.1}, 1.0), ({"x": 2.05}, 2.0), ({"x": 1.2, "other": "a"}, 3.0)]
-    for source in (Cheap(rows), Earlier([("minimize", rows)])):
+    rows: list[Any] = [({"x": 0.95, "y": 0.1}, 1.0), ({"x": 2.05}, 2.0), ({"x": 1.2}, 3.0)]
+    more = [*rows[:2], ({"x": 1.2, "other": "a"}, 3.0)]
+    for source in (Cheap(rows), Earlier([("minimize", more)])):
         (relative,) = bound(source, STEPPED).relatives(STEPPED.space)
         np.testing.assert_allclose(relative.X[:, 0], [-0.05, 1.05, 0.2])
         assert relative.y.tolist() == [1.0, 2.0, 3.0]

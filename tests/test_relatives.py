@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import AtMost, Choice, Fixed, Float, Int, Optimizer, Recipe, minimize, open_study, optimize
+from bopp import AtMost, Choice, Fixed, Float, Holds, Int, Optimizer, Recipe, minimize, open_study, optimize
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
@@ -21,10 +21,12 @@ from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Failed, Pending, sources
 from bopp.pseudo.policy import Relative
 from bopp.pseudo.relatives import BEYOND
+from bopp.result import Result
 from bopp.search import Gradients
 from bopp.space import Space
 from bopp.suggest import MOST_RESEMBLING, _some, learn, suggest
 from bopp.trend import Trended
+from bopp.trial import Trial
 
 SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}
 PLANE = Space(SQUARE)
@@ -116,12 +118,49 @@ def relative(space: Space, given: Any) -> Relative:
 
 def test_parameters_missing_on_either_side_are_passed_over() -> None:
     given = [({"b": i / 4, "other": "x", "more": 3}, float(i)) for i in range(5)]
-    found = relative(PLANE, given)
+    earlier = Earlier([("maximize", given)]).bound(PLANE, 1.0)
+    (found,) = earlier.relatives(PLANE)
     assert found.columns.tolist() == [1]
     np.testing.assert_allclose(found.X[:, 0], np.arange(5) / 4)
     assert found.y.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
-    u = suggested(Cheap(given))
+    u = suggested(earlier)
     assert np.all((u >= 0.0) & (u <= 1.0))
+
+
+def test_cheap_values_of_a_parameter_that_there_is_not_are_refused() -> None:
+    given = [({"a": i / 4, "bb": i / 4}, float(i)) for i in range(5)]
+    with pytest.raises(RecipeError, match=r"^Cheap: wanted names among \['a', 'b'\], got 'bb'"):
+        Optimizer(SQUARE, knowledge=Cheap(given))
+
+
+def test_cheap_values_may_be_of_a_level() -> None:
+    problem = Problem(SQUARE, fidelities={"epochs": [1, 9]})
+    given = [({"a": i / 4, "epochs": 1}, float(i)) for i in range(5)]
+    (found,) = cheap(Optimizer(problem, knowledge=Cheap(given))).relatives(problem.space)
+    assert found.columns.tolist() == [0, 2]
+
+
+def test_a_parameter_of_which_no_earlier_value_fits_is_passed_over() -> None:
+    space = Space({**SQUARE, "act": Choice(["relu", "tanh", "elu"])})
+    rows = [({"a": 300.0 + i, "b": i / 9, "act": "gelu"}, float(i)) for i in range(10)]
+    (found,) = Earlier([("minimize", rows)]).bound(space, 1.0).relatives(space)
+    assert found.columns.tolist() == [1]
+    assert found.y.tolist() == [float(i) for i in range(10)]
+
+
+def test_of_a_parameter_of_which_some_earlier_values_fit_those_are_kept() -> None:
+    rows = [({"a": i / 2.0, "b": i / 9}, float(i)) for i in range(10)]
+    (found,) = Earlier([("minimize", rows)]).bound(PLANE, 1.0).relatives(PLANE)
+    assert found.columns.tolist() == [0, 1]
+    assert found.y.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_parameter_of_which_hardly_any_earlier_value_fits_is_passed_over() -> None:
+    rows: list[Any] = [({"a": 9.0, "b": i / 9}, float(i)) for i in range(8)]
+    for some in ([({"a": 0.5, "b": 0.5}, 0.0)], [({"b": 0.5}, 0.0)] * 5):
+        (found,) = Earlier([("minimize", rows + some)]).bound(PLANE, 1.0).relatives(PLANE)
+        assert found.columns.tolist() == [1]
+        assert len(found.y) == 8 + len(some)
 
 
 def test_rows_that_lack_a_parameter_have_it_in_the_middle() -> None:
@@ -189,19 +228,24 @@ def test_conditional_parameters_are_in_the_middle_where_they_do_not_apply() -> N
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("given", "got"),
     [
-        [],
-        [({"a": 0.1, "b": 0.2}, 1.0)] * 2,
-        [({"c": 0.1}, float(i)) for i in range(9)],
-        [({"a": 1e9}, float(i)) for i in range(9)],
-        [({}, float(i)) for i in range(9)],
+        ([], "none"),
+        ([({"a": 0.1, "b": 0.2}, 1.0)] * 2, "2"),
+        ([({"a": 1e9}, float(i)) for i in range(9)], "none of use among 9"),
+        ([({"a": 0.1}, 1.0)] * 2 + [({"a": 1e9}, 1.0)] * 3, "2 of use among 5"),
+        ([({}, float(i)) for i in range(9)], "none of use among 9"),
     ],
 )
-def test_values_that_say_nothing_are_refused(given: Any) -> None:
-    with pytest.raises(RecipeError, match=r"Cheap: wanted 3 values or more.*got none"):
+def test_values_that_say_nothing_are_refused(given: Any, got: str) -> None:
+    with pytest.raises(
+        RecipeError, match=rf"^Cheap: wanted 3 values or more of params of the space, got {got}$"
+    ):
         Cheap(given).bound(PLANE, 1.0)
-    with pytest.raises(RecipeError, match=r"Earlier: wanted a study with 3 values or more.*got none"):
+    words = (
+        rf"^Earlier: wanted a study with 3 values or more.*got {got}; under fidelities only real ones count$"
+    )
+    with pytest.raises(RecipeError, match=words):
         Earlier([("minimize", given)]).bound(PLANE, 1.0)
 
 
@@ -555,15 +599,41 @@ def test_the_start_is_the_best_earlier_trial_that_met_the_constraints() -> None:
     assert after.trials[0].params["x"] == pytest.approx(before.best.params["x"])
 
 
-@pytest.mark.parametrize("points", [8, 3])
-def test_a_function_with_too_few_values_is_refused_at_once(points: int) -> None:
+def test_conditions_that_json_cannot_hold_leave_earlier_trials_as_they_are() -> None:
+    problem = Problem(
+        {"x": Float(0, 1)}, {"v": "minimize"}, [Holds("small", lambda p: True), AtMost("w", 0.5)]
+    )
+    before = optimize(lambda p: {"v": -p["x"], "w": p["x"]}, problem, 8, progress=False)
+    assert Earlier(Result.from_json(before.to_json())) == Earlier(before)
+
+
+def test_an_earlier_study_of_very_many_trials_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial is not looked for among the others."""
+    compared: list[Trial] = []
+
+    def same(one: Trial, other: object) -> bool:
+        compared.append(one)
+        return one is other
+
+    monkeypatch.setattr(Trial, "__eq__", same)
+    optimizer = Optimizer(Problem({"x": Float(0, 1)}, {"v": "minimize"}, [AtMost("v", 0.5)]))
+    for i in range(20):
+        optimizer.observe({"x": i / 20}, i / 20)
+    before = optimizer.result
+    compared.clear()
+    Earlier(before)
+    assert not compared
+
+
+@pytest.mark.parametrize(("points", "got"), [(8, 2), (3, 1)])
+def test_a_function_with_too_few_values_is_refused_at_once(points: int, got: int) -> None:
     calls = []
 
     def simulation(params: dict[str, Any]) -> float:
         calls.append(params)
         return 1.0 if len(calls) in (1, 5) else math.nan
 
-    with pytest.raises(RecipeError, match=r"Cheap: wanted .*got none"):
+    with pytest.raises(RecipeError, match=rf"Cheap: wanted 3 values .*got {got}$"):
         Optimizer({"x": Float(0, 1), "y": Float(0, 1)}, knowledge=[Cheap(simulation, points=points)])
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from bopp.data import Array
-from bopp.errors import RecipeError, SpaceError
+from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.legible import brief
+from bopp.parameter import Parameter
 from bopp.pseudo.policy import Relative, Source
-from bopp.pseudo.settings import Pairs, checked_trust, name_of, number, paired
+from bopp.pseudo.settings import Pairs, checked_trust, name_of, names_in, number, paired
 from bopp.space import Space
 
 BEYOND = 1.0  # widths of the range beyond which a value tells nothing
@@ -56,14 +58,15 @@ class Cheap(Source):
         if callable(self.values):
             sign = _sign("Cheap", self.direction) or sign
             return replace(self, values=_called(self.values, space, self.points, sign)).bound(space, sign)
-        if _relative(space, self.values, None) is None:
-            raise RecipeError(
-                f"Cheap: wanted {FEWEST} values or more of params of the space, got none of use"
-            )
+        names_in(space, "Cheap", dict.fromkeys(name for params, _ in self.values for name, _ in params))
+        fitting = _shared(space, self.values).fitting
+        if len(fitting) < FEWEST:
+            got = _of_use(len(fitting), len(self.values))
+            raise RecipeError(f"Cheap: wanted {FEWEST} values or more of params of the space, got {got}")
         return self
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
-        relative = _relative(space, self.values, _sign("Cheap", self.direction))
+        relative = _shared(space, self.values).relative(space, _sign("Cheap", self.direction))
         return () if relative is None else (relative,)
 
     def starts(self, space: Space, sign: float) -> list[Array]:
@@ -76,8 +79,9 @@ class Earlier(Source):
 
     Args:
         studies: a result or a study, or a list of them. Parameters that a study lacks, or that only it has,
-            are passed over; ranges and units may differ.
-        trust: how sure you are that they resemble this one, from 0 to 1, before anything is measured.
+            are passed over, and so are those that had other options, or values far beyond the range; ranges
+            and units may differ. Under fidelities only real values count.
+        trust: how sure you are that they resemble this one, between 0 and 1, before anything is measured.
     """
 
     studies: Any
@@ -92,14 +96,18 @@ class Earlier(Source):
 
     def bound(self, space: Space, sign: float) -> Earlier:
         if not self.relatives(space):
+            used = [(len(_shared(space, rows).fitting), len(rows)) for _, rows in self.studies]
             raise RecipeError(
                 f"Earlier: wanted a study with {FEWEST} values or more, and with some of the parameters "
-                f"{list(space.parameters)}, got none"
+                f"{list(space.parameters)}, got {_of_use(*max(used))}; under fidelities only real ones count"
             )
         return self
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
-        found = [_relative(space, rows, _sign("Earlier", direction)) for direction, rows in self.studies]
+        found = [
+            _shared(space, rows).overlapping.relative(space, _sign("Earlier", direction))
+            for direction, rows in self.studies
+        ]
         return tuple(relative for relative in found if relative is not None)
 
     def starts(self, space: Space, sign: float) -> list[Array]:
@@ -113,16 +121,25 @@ def _study(study: Any) -> tuple[str, Rows]:
     try:
         problem, trials = study.problem, study.trials
         done = [trial for trial in trials if trial.state == "done" and problem.real(trial)]
-        feasible = [trial for trial in done if problem.feasible(trial)]
-        best = max((problem.gain(trial.values[problem.objective]) for trial in feasible), default=np.inf)
+        gains = [problem.gain(trial.values[problem.objective]) for trial in done]
+        feasible = [_may_be_feasible(problem, trial) for trial in done]
+        best = max(compress(gains, feasible), default=np.inf)
         rows = [
             (trial.params, trial.values[problem.objective])
-            for trial in done  # but for those that are better than the best only because they may be
-            if trial in feasible or problem.gain(trial.values[problem.objective]) <= best
+            for trial, gain, meets in zip(done, gains, feasible, strict=True)
+            if meets or gain <= best  # but for those that are better than the best only because they may be
         ]
         return problem.direction, _rows("Earlier", rows)
     except AttributeError:
         raise RecipeError(f"Earlier: wanted results or studies, got {brief(study)}") from None
+
+
+def _may_be_feasible(problem: Any, trial: Any) -> bool:
+    """Whether a trial meets every constraint, as far as one can tell."""
+    try:
+        return bool(problem.feasible(trial))
+    except NoResultError:  # a function that JSON could not hold; all limits are met
+        return True
 
 
 def _rows(what: str, given: Any) -> Rows:
@@ -142,36 +159,73 @@ def _sign(what: str, direction: Any) -> float | None:
     return {None: None, "minimize": -1.0, "maximize": 1.0}[direction]
 
 
-def _relative(space: Space, rows: Rows, sign: float | None) -> Relative | None:
-    """The values at points of those parameters that are in the space too; None if there are too few."""
-    had = {name for params, _ in rows for name, _ in params}
-    shared = [name for name, parameter in space.parameters.items() if name in had and parameter.width]
-    columns = [column for name in shared for column in range(space.dimension)[space.columns[name]]]
-    X, y = [], []
-    for params, value in rows:
-        if (row := _row(space, shared, dict(params))) is not None:
-            X.append(row)
-            y.append(value)
-    if not columns or len(y) < FEWEST:
-        return None
-    return Relative(np.array(X), np.array(y), np.array(columns), sign)
+@dataclass(frozen=True)
+class _Shared:
+    """The columns of the parameters that some rows share with a space, by name and row.
 
+    None where a value does not fit, the middle where a row lacks the parameter.
+    """
 
-def _row(space: Space, names: list[str], params: Mapping[str, Any]) -> list[float] | None:
-    """The columns of some params, of which numbers may lie beyond their ranges; None if too far."""
-    row: list[float] = []
-    for name in names:
-        parameter = space.parameters[name]
-        try:
-            if name not in params:
-                row += parameter.middle
-            elif parameter.numeric and parameter.width == 1:
-                row.append(parameter.position(params[name]))
-            else:
-                row += parameter.encode(parameter.check(params[name]))
-        except SpaceError:
+    rows: Rows
+    columns: Mapping[str, list[list[float] | None]]
+
+    @property
+    def fitting(self) -> list[int]:
+        """The places of the rows that fit in every parameter."""
+        places = range(len(self.rows)) if self.columns else ()
+        return [place for place in places if all(rows[place] is not None for rows in self.columns.values())]
+
+    @property
+    def overlapping(self) -> _Shared:
+        """The same without those parameters of which too few values fit."""
+        return replace(
+            self, columns={name: one for name, one in self.columns.items() if self._overlaps(name)}
+        )
+
+    def _overlaps(self, name: str) -> bool:
+        fit = [
+            params for (params, _), row in zip(self.rows, self.columns[name], strict=True) if row is not None
+        ]
+        return len(fit) >= FEWEST and any(name in dict(params) for params in fit)
+
+    def relative(self, space: Space, sign: float | None) -> Relative | None:
+        """The values at their points; None if there are too few."""
+        places = self.fitting
+        if len(places) < FEWEST:
             return None
+        X = [[u for rows in self.columns.values() for u in rows[place] or ()] for place in places]
+        columns = [column for name in self.columns for column in range(space.dimension)[space.columns[name]]]
+        return Relative(np.array(X), np.array([self.rows[at][1] for at in places]), np.array(columns), sign)
+
+
+def _shared(space: Space, rows: Rows) -> _Shared:
+    had = {name for params, _ in rows for name, _ in params}
+    names = [name for name, parameter in space.parameters.items() if name in had and parameter.width]
+    given = [dict(params) for params, _ in rows]
+    return _Shared(
+        rows, {name: [_columns(space.parameters[name], name, params) for params in given] for name in names}
+    )
+
+
+def _columns(parameter: Parameter, name: str, params: Mapping[str, Any]) -> list[float] | None:
+    """The columns of one of some params, a number of which may lie beyond its range; None if too far."""
+    if name not in params:
+        return parameter.middle
+    try:
+        if parameter.numeric and parameter.width == 1:
+            row = [parameter.position(params[name])]
+        else:
+            row = parameter.encode(parameter.check(params[name]))
+    except SpaceError:
+        return None
     return row if all(-BEYOND <= u <= 1.0 + BEYOND for u in row) else None
+
+
+def _of_use(used: int, given: int) -> str:
+    """How many of the values given are of use, in words."""
+    if used == given:
+        return str(used or "none")
+    return f"{used or 'none'} of use among {given}"
 
 
 def _best(space: Space, relative: Relative, sign: float) -> Array:
