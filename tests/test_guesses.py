@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -452,3 +453,25 @@ def test_a_guess_of_no_params_is_refused_under_fidelities_too() -> None:
     problem = Problem({"x": Float(0, 1)}, fidelities={"epochs": [1, 9]})
     with pytest.raises(SpaceError, match="wanted some of the params"):
         Optimizer(problem, knowledge=Guesses(values=[({}, 0.9, 0.1)]))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "good"),
+    [
+        (Float(20.0, 120.0), (333, 353)),
+        (Float(20.0, 120.0), (19.0, 2.0)),
+        (Int(1, 9), (10, 12)),
+        (Float(0.01, 1.0, log=True), (1.5, 2.0)),
+    ],
+)
+def test_a_good_range_that_does_not_meet_that_of_its_parameter_is_refused(parameter: Any, good: Any) -> None:
+    own = (parameter.low, parameter.high)
+    words = f"Guesses: good 't': wanted a range that meets that of the parameter, {own}, got {good}"
+    with pytest.raises(RecipeError, match=f"^{re.escape(words)}$"):
+        Guesses(good={"t": good}).bound(Space({"t": parameter}), 1.0)
+
+
+def test_a_good_range_may_go_beyond_that_of_its_parameter() -> None:
+    space = Space({"t": Float(20, 120)})
+    for good in ((100, 353), (120, 353), (0, 20), (353, 0)):
+        Guesses(good={"t": good}).bound(space, 1.0)

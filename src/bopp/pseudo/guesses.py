@@ -35,7 +35,7 @@ class Guesses(Source):
         good: a dict of names to ranges (low, high), or lists of options, in which they are probably best.
         more: names of parameters of which more is never worse.
         less: names of parameters of which less is never worse.
-        trust: how sure you are, from 0 to 1, before anything is measured.
+        trust: how sure you are, between 0 and 1, before anything is measured.
 
     Values are shown to the model; all else steers the search, less so with every evaluation.
     """
@@ -183,6 +183,12 @@ def _check_range(space: Space, name: str, wanted: tuple[Any, ...]) -> None:
         raise RecipeError(f"Guesses: good {name!r}: {error}") from None
     if len(ends) != 2 or ends[0] == ends[1]:
         raise RecipeError(f"Guesses: good {name!r}: wanted a range (low, high), got {brief(wanted)}")
+    low, *_, high = space.parameters[name].marks()
+    if max(wanted) < low or min(wanted) > high:
+        raise RecipeError(
+            f"Guesses: good {name!r}: wanted a range that meets that of the parameter, {brief((low, high))}, "
+            f"got {brief(wanted)}"
+        )
 
 
 def _check_short(space: Space, name: str) -> None:
