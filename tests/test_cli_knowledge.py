@@ -341,7 +341,7 @@ def test_the_other_studies_of_the_same_store_are_earlier_ones(here: Path, bopp: 
             IMAGES + 'mirror = "x"\n',
             '1 images: mirror: wanted a table such as { x = 0.5 }, got "x"',
         ),
-        (IMAGES + "trust = 2\n", "[[knowledge]] 1 images: trust must be a number between 0 and 1, got 2"),
+        (IMAGES + "trust = 2\n", "[[knowledge]] 1 images: trust must be a number above 0 and below 1, got 2"),
         (IMAGES + 'equal = "x"\n', "equal: no such field"),
         (LIMITS + "at_most = -1\n", "[[knowledge]] 1 limits: wanted at_least below at_most"),
         (

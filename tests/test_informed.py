@@ -87,7 +87,7 @@ def test_a_policy_that_is_no_source_may_be_given_too() -> None:
         ([3], "3"),
         (Images, "Images"),
         ([SOURCES["near"], Guesses], "Guesses"),
-        ({"exchange": ("a", "b")}, "'exchange'"),
+        ({"kind": "limits"}, "{'kind': 'limits'}"),
         ([None], "None"),
     ],
 )

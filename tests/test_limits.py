@@ -82,15 +82,16 @@ def test_no_maximum_is_above_the_ceiling() -> None:
 @pytest.mark.parametrize(
     ("settings", "came"),
     [
-        ({}, "None"),
+        ({}, "wanted at_least or at_most, got neither"),
         ({"at_least": 1.0, "at_most": 1.0}, "1.0"),
         ({"at_least": 2.0, "at_most": 1.0}, "2.0"),
         ({"at_least": math.inf}, "inf"),
+        ({"at_least": 10**400}, "at_least: wanted a finite number, got 1000"),
         ({"at_most": math.nan}, "nan"),
         ({"at_least": "0"}, "'0'"),
         ({"at_most": True}, "True"),
         ({"at_least": 0.0, "trust": 0.0}, "0.0"),
-        ({"at_least": 0.0, "trust": 1.0}, "1.0"),
+        ({"at_least": 0.0, "trust": 1.0}, "trust must be a number above 0 and below 1, got 1.0"),
         ({"at_least": 0.0, "trust": "much"}, "'much'"),
     ],
 )

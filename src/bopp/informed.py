@@ -80,7 +80,8 @@ def listed(knowledge: Any) -> tuple[Policy, ...]:
     """The policies of knowledge, however it was given: one, a sum or a list of them."""
     if knowledge is None:
         return ()
-    listed = knowledge if isinstance(knowledge, Iterable) and not isinstance(knowledge, str) else [knowledge]
+    several = isinstance(knowledge, Iterable) and not isinstance(knowledge, str | Mapping)
+    listed = knowledge if several else [knowledge]
     found = tuple(part for one in listed for part in parts(one))
     for one in found:
         if not callable(one) or isinstance(one, type):

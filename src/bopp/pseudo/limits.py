@@ -26,12 +26,11 @@ class Limits(Source):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, number(f"Limits: {name}", getattr(self, name)))
         checked_trust("Limits", self.trust)
+        if self.at_least is None and self.at_most is None:
+            raise RecipeError("Limits: wanted at_least or at_most, got neither")
         low, high = self.limits()
-        if not low < high or (low, high) == (-math.inf, math.inf):
-            raise RecipeError(
-                f"Limits: wanted at_least below at_most, or one of them, got {self.at_least!r} and "
-                f"{self.at_most!r}"
-            )
+        if not low < high:
+            raise RecipeError(f"Limits: wanted at_least below at_most, got {low!r} and {high!r}")
 
     def limits(self) -> tuple[float, float]:
         low = -math.inf if self.at_least is None else self.at_least

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -38,8 +39,9 @@ def numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
 
 def number(what: str, value: Any) -> float:
     """A finite number."""
-    if is_number(value) and math.isfinite(value):
-        return float(value)
+    with suppress(OverflowError):  # an integer larger than any float
+        if is_number(value) and math.isfinite(value):
+            return float(value)
     raise RecipeError(f"{what}: wanted a finite number, got {brief(value)}")
 
 
@@ -49,7 +51,7 @@ def is_number(value: Any) -> bool:
 
 def checked_trust(what: str, trust: Any) -> None:
     if isinstance(trust, bool) or not isinstance(trust, int | float) or not 0.0 < trust < 1.0:
-        raise RecipeError(f"{what}: trust must be a number between 0 and 1, got {brief(trust)}")
+        raise RecipeError(f"{what}: trust must be a number above 0 and below 1, got {brief(trust)}")
 
 
 def of_params(what: str, function: Function, space: Space) -> Objective:
