@@ -13,7 +13,7 @@ from bopp.problem import Problem
 from bopp.pseudo import Cheap, Guesses, Images, Policy, Source, Sum
 from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
-from bopp.pseudo.settings import name_of, of_params
+from bopp.pseudo.settings import name_of, of_params, without
 from bopp.run.evaluation import Objective
 from bopp.run.objective import Function
 from bopp.space import Params, Space
@@ -37,8 +37,7 @@ def _bound(policy: Policy, problem: Problem) -> Policy:
         policy = _levelled(policy, space, problem.fidelity)
     if isinstance(policy, Cheap) and callable(policy.values):
         if problem.fidelity is not None:  # of which a stand-in knows nothing
-            own = {name: one for name, one in space.parameters.items() if name != problem.fidelity.name}
-            space = Space(own)
+            space = without(space, problem.fidelity.name)
         policy = replace(policy, values=_stand_in(policy.values, problem, space))
     return policy.bound(space, sign)
 

@@ -15,7 +15,7 @@ from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
-from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, of_params
+from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, of_params, without
 from bopp.run.evaluation import described
 from bopp.run.objective import Called, called
 from bopp.space import Params, Space
@@ -39,7 +39,8 @@ class Images(Source):
         mirror: a dict of names to the values about which they may be mirrored, each on its own.
         period: a dict of names to the period after which the same values come again.
         equal: a function of params, by keyword or as a dict, to other params with the same value, or to a
-            list of them. Numbers beyond a range, or between the values of a grid, are no image.
+            list of them. Numbers beyond a range, or between the values of a grid, are no image; the level of
+            a fidelity that it leaves out is that of the params.
         trust: how sure you are, between 0 and 1, before anything is measured.
 
     With several of these, their combinations are images as well, 24 of a point at most; of more than four
@@ -213,9 +214,8 @@ def levelled(equal: Equal, space: Space, level: str) -> Levelled:
     """The function for a space with a level, which it may take and return or leave out."""
     if isinstance(equal, Levelled):
         return equal
-    own = Space({name: one for name, one in space.parameters.items() if name != level})
     try:
-        asked = called(equal, own)
+        asked = called(equal, without(space, level))
     except RecipeError:
         return Levelled(of_params("Images: equal", equal, space), level, bare=False)
     return Levelled(asked, level, bare=isinstance(asked, Called) and asked.by_keyword)

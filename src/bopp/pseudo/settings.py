@@ -75,6 +75,11 @@ def names_in(space: Space, what: str, names: Iterable[str]) -> None:
         raise RecipeError(f"{what}: wanted names among {list(space.parameters)}, got {brief(unknown[0])}")
 
 
+def without(space: Space, name: str) -> Space:
+    """The space without one of its parameters."""
+    return Space({other: parameter for other, parameter in space.parameters.items() if other != name})
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
