@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bopp import Float, Int, Optimizer, Trial, minimize
+from bopp.called import called
 from bopp.run.evaluation import Failure, InThisProcess, evaluate
-from bopp.run.objective import called
 
 
 def square(params: dict[str, Any]) -> float:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bopp import Trial
+from bopp.called import Objective
 from bopp.errors import RecipeError
-from bopp.run.evaluation import Objective
 from bopp.run.processes import Processes
 
 DAY = 86400.0

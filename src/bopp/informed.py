@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from bopp.called import Function, Objective, called
 from bopp.errors import RecipeError
 from bopp.fidelity import Fidelity
 from bopp.legible import brief
@@ -13,9 +14,7 @@ from bopp.problem import Problem
 from bopp.pseudo import Cheap, Guesses, Images, Policy, Source, Sum
 from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
-from bopp.pseudo.settings import name_of, of_params, without
-from bopp.run.evaluation import Objective
-from bopp.run.objective import Function
+from bopp.pseudo.settings import name_of, without
 from bopp.space import Params, Space
 from bopp.suggest import Recipe
 
@@ -44,7 +43,7 @@ def _bound(policy: Policy, problem: Problem) -> Policy:
 
 def _stand_in(function: Function, problem: Problem, space: Space) -> Objective:
     """A function that may return what an objective may, as one of a dict of params that returns a number."""
-    asked = of_params("Cheap: the function", function, space)
+    asked = called(function, space, "Cheap: the function")
     name, alone = problem.objective, Problem(space, {problem.objective: problem.direction})
 
     def value(params: Params) -> float:

@@ -33,6 +33,14 @@ def brief(value: object, most: int = 200) -> str:
         return f"a value of type {type(value).__name__}{size}"
 
 
+def described(error: BaseException) -> str:
+    """An error as text: its type and its message."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # an error that cannot be turned into text
+        return type(error).__name__
+
+
 def cut(text: str, most: int) -> str:
     """The beginning of a text that is longer than this, or all of it."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

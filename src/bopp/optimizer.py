@@ -14,6 +14,7 @@ import numpy as np
 from bopp import log
 from bopp.adoption import adopted
 from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
+from bopp.called import Function, called
 from bopp.errors import TellError
 from bopp.fidelity import LEAST, suggest_within
 from bopp.guard import Guard
@@ -23,7 +24,6 @@ from bopp.pseudo import Policy, Source, Sum, sources
 from bopp.result import Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
-from bopp.run.objective import Function, called
 from bopp.run.place import evaluator
 from bopp.run.progress import meter, spent
 from bopp.space import Params, Space

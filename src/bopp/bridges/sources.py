@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bopp.bridges.foreign import Translation, alike, unchanged
+from bopp.called import called
 from bopp.errors import RecipeError, SpaceError
 from bopp.informed import listed as listed
 from bopp.legible import brief
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Policy
-from bopp.run.objective import called
 from bopp.space import Params
 
 __all__ = ["listed", "translated"]

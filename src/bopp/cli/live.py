@@ -14,11 +14,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from bopp.called import Objective
 from bopp.cli.terminal import say
 from bopp.errors import NoResultError
 from bopp.legible import one_line
 from bopp.result import Result
-from bopp.run.evaluation import Objective
 from bopp.run.progress import Meter, spent
 from bopp.space import Params
 from bopp.trial import Trial

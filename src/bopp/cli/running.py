@@ -18,7 +18,7 @@ from bopp.run.failures import Policy
 
 if TYPE_CHECKING:
     from bopp import Study, Trial
-    from bopp.run.evaluation import Objective
+    from bopp.called import Objective
     from bopp.study.config import Config
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Evaluations at once.")]
@@ -167,9 +167,9 @@ def _job_of(
 
 
 def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
+    from bopp.called import called
     from bopp.cli.live import Logged, Unbroken, live
     from bopp.run.loop import Limits
-    from bopp.run.objective import called
     from bopp.study.runner import run_study
 
     timeout = ON_ITS_OWN if job.timeout is None else job.timeout

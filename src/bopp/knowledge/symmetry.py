@@ -24,7 +24,7 @@ from bopp.space import Space
 NOISES = (0.0, 0.1)  # variances, of y with variance 1, that images may have
 FEWEST_IMAGES = 100  # that a model takes; with more data as many as these
 NEAREST = 0.01  # an image no further than this from its own point tells nothing new
-FITTED = 80  # points and images that the fit sees, at most; half of them points
+FITTED = 80  # points and images that the fit sees, at most; at least half of them points
 SHORTER = 0.6  # times the length-scales of the fit that saw no images
 BEST = 10  # points all of whose images it takes
 
@@ -90,7 +90,7 @@ def imaged(
     alone = _foretold(plain, seen)
     beliefs, foretold = _better((fit(_some(seen.data, images, rows)), plain), noisy[0])
     if foretold < alone:
-        beliefs, foretold = _better((beliefs, _shorter(plain)), noisy[0])
+        beliefs, foretold = _better((beliefs, _after(plain, noisy[0], SHORTER)), noisy[0])
     worths = [foretold - alone]
     if foretold < alone:  # otherwise there is no need to doubt the images
         worths += [_foretold(beliefs, one) - alone for one in noisy[1:]]
@@ -98,27 +98,26 @@ def imaged(
     if best is None:
         return seen, plain, replace(account, trust=trust, worth=max(worths))
     both = noisy[best]
-    shown = tuple(belief.gp.condition(both.data) for belief in beliefs if isinstance(belief, Posterior))
     points = both.data[np.arange(len(seen.data), len(both.data))]
     account = replace(account, trust=trust, worth=worths[best], points=points)
-    return both, Beliefs(shown, beliefs.weights), account
+    return both, _after(beliefs, both), account
 
 
 def _better(fits: Sequence[Beliefs], seen: Seen) -> tuple[Beliefs, float]:
-    """The fit that foretells what was measured best, and how well."""
-    foretold = [_foretold(beliefs, seen) for beliefs in fits]
+    """The fit that foretells what was measured best, after seeing all this, and how well it does."""
+    after = [_after(beliefs, seen) for beliefs in fits]
+    foretold = [_foretold(beliefs, seen) for beliefs in after]
     best = int(np.argmax(foretold))
-    return fits[best], foretold[best]
+    return after[best], foretold[best]
 
 
-def _shorter(beliefs: Beliefs) -> Beliefs:
-    """The beliefs with shorter length-scales."""
-    shorter = [
-        replace(belief.gp, lengthscale=SHORTER * belief.gp.lengthscale).condition(belief.data)
-        for belief in beliefs
-        if isinstance(belief, Posterior)
-    ]
-    return Beliefs(tuple(shorter), beliefs.weights)
+def _after(beliefs: Beliefs, seen: Seen, times: float = 1.0) -> Beliefs:
+    """The same fit after seeing this and nothing else, with its length-scales so many times as long."""
+    rows = [belief for belief in beliefs if isinstance(belief, Posterior)]
+    if times == 1.0 and all(belief.data is seen.data for belief in rows):
+        return beliefs
+    fitted = [replace(belief.gp, lengthscale=times * belief.gp.lengthscale) for belief in rows]
+    return Beliefs(tuple(gp.condition(seen.data) for gp in fitted), beliefs.weights)
 
 
 def _most_telling(data: Data, images: Data, rows: Rows) -> tuple[Data, Rows]:
@@ -134,8 +133,8 @@ def _most_telling(data: Data, images: Data, rows: Rows) -> tuple[Data, Rows]:
 
 
 def _some(data: Data, images: Data, rows: Rows) -> Data:
-    """What the fit sees: half of it data, the best and others spaced evenly, and an image of each in turn."""
-    count = min(len(data), FITTED // 2)
+    """What the fit sees: at least half of it data, the best and others spaced evenly; and images in turn."""
+    count = min(len(data), max(FITTED // 2, FITTED * len(data) // (len(data) + len(images))))
     order = np.argsort(-data.y, kind="stable")
     best, others = order[: count // 3], np.sort(order[count // 3 :])
     kept = np.sort(
@@ -161,11 +160,8 @@ def _foretold(beliefs: Beliefs, seen: Seen) -> float:
     For the block B of a point and its images, A = K + noise, alpha = A^-1 y: given all else, the values in B
     have the covariance C = ([A^-1]_BB)^-1 and the mean y_B - C alpha_B.
     """
-    found = [
-        _foretold_by(belief.gp.condition(seen.data), seen.owners)
-        for belief in beliefs
-        if isinstance(belief, Posterior)
-    ]
+    after = _after(beliefs, seen)
+    found = [_foretold_by(belief, seen.owners) for belief in after if isinstance(belief, Posterior)]
     return float(np.mean(found))
 
 

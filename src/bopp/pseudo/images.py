@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from bopp.called import Called, called
 from bopp.data import Array
 from bopp.errors import RecipeError, SpaceError
-from bopp.legible import brief
+from bopp.legible import brief, described
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
-from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, of_params, without
-from bopp.run.evaluation import described
-from bopp.run.objective import Called, called
+from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, without
 from bopp.space import Params, Space
 
 MOST = 24  # images of one point
@@ -217,7 +216,7 @@ def levelled(equal: Equal, space: Space, level: str) -> Levelled:
     try:
         asked = called(equal, without(space, level))
     except RecipeError:
-        return Levelled(of_params("Images: equal", equal, space), level, bare=False)
+        return Levelled(called(equal, space, "Images: equal"), level, bare=False)
     return Levelled(asked, level, bare=isinstance(asked, Called) and asked.by_keyword)
 
 
@@ -227,7 +226,7 @@ def _tried(space: Space) -> Array:
 
 def _by_function(equal: Equal, space: Space, X: Array) -> list[Array]:
     """The images that a function of params gives of each row."""
-    asked = of_params("Images: equal", equal, space)
+    asked = called(equal, space, "Images: equal")
     rows = [[] if np.isnan(u).any() else _given(asked, space, space.decode(u)) for u in X]
     most = max(map(len, rows), default=0)
     missing = np.full(space.dimension, np.nan)

@@ -12,8 +12,6 @@ import numpy as np
 
 from bopp.errors import RecipeError
 from bopp.legible import brief
-from bopp.run.evaluation import Objective
-from bopp.run.objective import Function, called
 from bopp.space import Space
 
 Pairs = tuple[tuple[str, Any], ...]
@@ -52,14 +50,6 @@ def is_number(value: Any) -> bool:
 def checked_trust(what: str, trust: Any) -> None:
     if isinstance(trust, bool) or not isinstance(trust, int | float) or not 0.0 < trust < 1.0:
         raise RecipeError(f"{what}: trust must be a number above 0 and below 1, got {brief(trust)}")
-
-
-def of_params(what: str, function: Function, space: Space) -> Objective:
-    """A function of the user's as one of a dict of params, which it may take as an objective does."""
-    try:
-        return called(function, space)
-    except RecipeError as error:
-        raise RecipeError(f"{what} {str(error).removeprefix('objective ')}") from None
 
 
 def name_of(function: Any) -> str:

@@ -8,13 +8,15 @@ evaluation.running              how many are under way
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from bopp.called import Objective
 from bopp.errors import CommandError, MissingCommand
+from bopp.legible import described
 from bopp.space import Params
 from bopp.trial import Trial, measurement
 
@@ -22,8 +24,6 @@ PULSE = 0.5  # seconds between checks for a process that died silently: its chil
 
 LONGEST_TRACEBACK = 8000  # characters, from the end
 OURS = str(Path(__file__).parents[1])  # the folder of bopp
-
-Objective = Callable[[Params], Any]
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,6 @@ def evaluate(objective: Objective, params: Params) -> Returned:
         return None, Failure(str(error), hopeless=isinstance(error, MissingCommand))
     except BaseException as error:  # whatever else the user's code raises is a failed trial
         return None, Failure(described(error), _traceback(error))
-
-
-def described(error: BaseException) -> str:
-    """The error as text: its type and its message."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:  # an error that cannot be turned into text
-        return type(error).__name__
 
 
 def _traceback(error: BaseException) -> str | None:

@@ -6,8 +6,10 @@ import time
 from concurrent import futures
 from typing import Any, Self
 
+from bopp.called import Objective
 from bopp.errors import RecipeError
-from bopp.run.evaluation import PULSE, Ended, Failure, Objective, Returned, described, evaluate
+from bopp.legible import described
+from bopp.run.evaluation import PULSE, Ended, Failure, Returned, evaluate
 from bopp.trial import Trial
 
 

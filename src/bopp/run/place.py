@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bopp.arguments import checked_count, checked_seconds
+from bopp.called import Objective
 from bopp.errors import RecipeError
-from bopp.run.evaluation import Evaluation, InThisProcess, Objective
+from bopp.run.evaluation import Evaluation, InThisProcess
 from bopp.run.futures import Futures
 from bopp.run.processes import Processes
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Self
 
-from bopp.run.evaluation import PULSE, Ended, Failure, Objective, Returned
+from bopp.called import Objective
+from bopp.run.evaluation import PULSE, Ended, Failure, Returned
 from bopp.run.interrupts import uninterrupted
 from bopp.run.supervisor import Supervisor
 from bopp.trial import Trial

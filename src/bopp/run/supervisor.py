@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from bopp.called import Objective
 from bopp.errors import RecipeError
 from bopp.run import descendants
-from bopp.run.evaluation import PULSE, Failure, Objective, Returned, evaluate
+from bopp.run.evaluation import PULSE, Failure, Returned, evaluate
 from bopp.run.interrupts import SIGNALS
 from bopp.space import Params
 

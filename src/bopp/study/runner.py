@@ -6,8 +6,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bopp.called import Objective
 from bopp.errors import NoResultError, StoreError
-from bopp.run.evaluation import Objective
 from bopp.run.loop import Limits, run_trials
 from bopp.run.place import evaluator
 from bopp.run.progress import Meter

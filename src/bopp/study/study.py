@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from bopp import log, pseudo
 from bopp.arguments import checked_count, checked_recipe, checked_text, failed
+from bopp.called import Function, called
 from bopp.errors import LateTell, StoreError, StudyError, TellError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
@@ -21,7 +22,6 @@ from bopp.pseudo import Source
 from bopp.result import Result
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
-from bopp.run.objective import Function, called
 from bopp.run.progress import meter
 from bopp.space import Params, Space
 from bopp.study import sources

@@ -1,4 +1,4 @@
-"""Objective: a function as people write it, by keyword or of a dict, plain or async, called with a dict.
+"""Called: a function as people write it, by keyword or of a dict, plain or async, called with a dict.
 
 How a function is called is decided by its signature, once, before a run; never by trying.
 """
@@ -15,23 +15,23 @@ from inspect import Parameter, Signature, iscoroutinefunction, signature
 from typing import Any
 
 from bopp.errors import RecipeError
-from bopp.run.evaluation import Objective
 from bopp.space import Params, Space
 
 Function = Callable[..., Any]
+Objective = Callable[[Params], Any]
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 MANY = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def called(function: Function, space: Space) -> Objective:
+def called(function: Function, space: Space, what: str = "objective") -> Objective:
     """The function as one of a dict of params.
 
     It gets the params by keyword if its parameters are those of the space, as in f(rate, layers), and the
     dict otherwise. So f(x) gets the number in a space whose only parameter is x; f(x, /) gets the dict.
     """
     if not callable(function):
-        raise RecipeError(f"objective must be a function of params, got {function!r}")
-    by_keyword, awaited = _takes_keywords(function, space), _is_async(function)
+        raise RecipeError(f"{what} must be a function of params, got {function!r}")
+    by_keyword, awaited = _takes_keywords(function, space, what), _is_async(function)
     return Called(function, by_keyword, awaited) if by_keyword or awaited else function
 
 
@@ -48,7 +48,7 @@ class Called:
         return _awaited(returned) if self.awaited else returned
 
 
-def _takes_keywords(function: Function, space: Space) -> bool:
+def _takes_keywords(function: Function, space: Space, what: str) -> bool:
     """Whether a function gets the params by keyword; an error if it cannot be called at all."""
     taken = _signature(function)
     if taken is None:
@@ -57,13 +57,13 @@ def _takes_keywords(function: Function, space: Space) -> bool:
     if not _fits(taken, space):
         if not _binds(taken):
             raise RecipeError(
-                f"objective takes {taken}, the space has {', '.join(space.parameters)}: "
+                f"{what} takes {taken}, the space has {', '.join(space.parameters)}: "
                 "wanted a function of these names, or of one dict"
             )
         return False
     if absent := [one.name for one in named if one.default is one.empty and one.name in space.conditional]:
         raise RecipeError(
-            f"objective takes {taken}, but {', '.join(absent)} does not always apply: "
+            f"{what} takes {taken}, but {', '.join(absent)} does not always apply: "
             f"wanted a default, such as {absent[0]}=None"
         )
     return True

@@ -11,9 +11,9 @@ import pytest
 
 import bopp
 from bopp import Choice, Float, Int, Space
+from bopp.called import Called, called
 from bopp.errors import RecipeError
 from bopp.run.evaluation import evaluate
-from bopp.run.objective import Called, called
 from bopp.study.command import Command
 
 SPACE = Space({"rate": (0.0, 1.0), "layers": (1, 8)})
