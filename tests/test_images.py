@@ -526,7 +526,9 @@ def test_a_study_is_opened_again_with_the_same_function_and_by_its_name(
     for _ in range(2):
         with open_study(url, "s", problem, knowledge=[Images(equal=swapped)]) as study:
             assert [account.name for account in study.knowledge] == ["Images(equal=swapped)"]
-    with pytest.raises(StudyError, match=r"images: equal test_images.swapped, trust 0.97; got images: equal"):
+    with pytest.raises(
+        StudyError, match=r"images: equal test_images.swapped, trusted 0.97 at first; got images: equal"
+    ):
         open_study(url, "s", knowledge=[Images(equal=lambda a, b: {"a": b, "b": a})])
 
 

@@ -74,13 +74,17 @@ def _at_a_level(params: Params, fidelity: Fidelity) -> Params:
     return params and {**params, fidelity.name: params.get(fidelity.name, fidelity.real)}
 
 
-def listed(knowledge: Any) -> tuple[Policy, ...]:
-    """The policies of knowledge, however it was given: one, a sum or a list of them."""
+def flat(knowledge: Any) -> tuple[Any, ...]:
+    """What knowledge is made of, however it was given: one thing, a sum or a list of them."""
     if knowledge is None:
         return ()
     several = isinstance(knowledge, Iterable) and not isinstance(knowledge, str | Mapping)
-    listed = knowledge if several else [knowledge]
-    found = tuple(part for one in listed for part in parts(one))
+    return tuple(part for one in (knowledge if several else [knowledge]) for part in parts(one))
+
+
+def listed(knowledge: Any) -> tuple[Policy, ...]:
+    """The policies of knowledge; what is none is refused."""
+    found = flat(knowledge)
     for one in found:
         if not callable(one) or isinstance(one, type):
             raise RecipeError(

@@ -124,7 +124,7 @@ def earlier(*studies: Study, trust: float = 0.7) -> Earlier:
     """The complete trials of earlier studies of Optuna, as knowledge for another.
 
     Args:
-        trust: how sure you are that they resemble the other one, from 0 to 1, before anything is measured.
+        trust: how sure you are that they resemble it, between 0 and 1, before anything is measured.
     """
     return Earlier([_told(study) for study in studies], trust)
 

@@ -236,7 +236,7 @@ def earlier(results: Iterable[Any], metric: str, mode: str, trust: float = 0.7) 
     Args:
         metric: the name of the result that was optimised.
         mode: "min" or "max".
-        trust: how sure you are that it resembles the other one, from 0 to 1, before anything is measured.
+        trust: how sure you are that it resembles this one, between 0 and 1, before anything is measured.
     """
     if mode not in DIRECTIONS:
         raise RecipeError(f"earlier: mode must be 'min' or 'max', got {mode!r}")

@@ -146,7 +146,7 @@ def earlier(*searches: Any, trust: float = 0.7) -> Earlier:
     """The candidates and scores of earlier searches, of any class of scikit-learn, as knowledge for another.
 
     Args:
-        trust: how sure you are that they resemble the other one, from 0 to 1, before anything is measured.
+        trust: how sure you are that they resemble it, between 0 and 1, before anything is measured.
     """
     return Earlier([("maximize", _told(search)) for search in searches], trust)
 

@@ -43,10 +43,12 @@ def translated(policy: Policy, translation: Translation) -> Policy:
                 policy,
                 mirror={name: _number(translation, name, about) for name, about in mirror},
                 period={name: _length(translation, name, length) for name, length in period},
-                equal=equal and _Equal(equal, translation),
+                equal=equal and _Equal(called(equal, translation.space, "Images: equal"), translation),
             )
         case Cheap(values=values) if callable(values):
-            return replace(policy, values=_Theirs(called(values, translation.space), translation))
+            return replace(
+                policy, values=_Theirs(called(values, translation.space, "Cheap: the function"), translation)
+            )
         case Cheap(values=rows):
             return replace(policy, values=_rows(translation, rows))
         case Earlier(studies=studies):

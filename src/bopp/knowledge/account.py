@@ -18,7 +18,7 @@ class Account:
     trust   how far it is trusted now, from 0 to 1
     worth   by how much it makes the measured values more likely, or how much better the chance to improve is
             where it expects the best point than elsewhere; as a natural logarithm. Below 0 the values speak
-            against it, and it is out of the way
+            against it; minus infinity if it has no influence at all now
     points  its points as the model sees them, if it has any
     """
 

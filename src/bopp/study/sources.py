@@ -8,13 +8,13 @@ the study again means the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from bopp import pseudo
 from bopp.errors import RecipeError, StudyError, reading
-from bopp.informed import informed
+from bopp.informed import flat, informed
 from bopp.legible import brief, cut
 from bopp.parts import has_parts_of_yours, read_part, write_part, written_alike
 from bopp.plain import other_part, read_recipe, write_recipe
@@ -67,8 +67,7 @@ class Taught:
 
 def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
     """What is known by a recipe and besides: a source, a sum or a list of them."""
-    listed = knowledge if isinstance(knowledge, Iterable) and not isinstance(knowledge, str) else [knowledge]
-    found: list[Any] = [] if knowledge is None else [part for one in listed for part in policies_of(one)]
+    found = flat(knowledge)
     for one in found:
         if not isinstance(one, Source | Taught):
             raise RecipeError(
