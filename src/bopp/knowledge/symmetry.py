@@ -24,7 +24,7 @@ from bopp.space import Space
 NOISES = (0.0, 0.1)  # variances, of y with variance 1, that images may have
 FEWEST_IMAGES = 100  # that a model takes; with more data as many as these
 NEAREST = 0.01  # an image no further than this from its own point tells nothing new
-FITTED = 80  # points and images that the fit sees, at most; at least half of them points
+FITTED = 60  # points and images that the fit sees, at most; at least half of them points
 SHORTER = 0.6  # times the length-scales of the fit that saw no images
 BEST = 10  # points all of whose images it takes
 
@@ -88,9 +88,10 @@ def imaged(
     images, rows = _most_telling(seen.data, images, rows)
     noisy = [seen.with_images(images, rows, noise) for noise in NOISES]
     alone = _foretold(plain, seen)
-    beliefs, foretold = _better((fit(_some(seen.data, images, rows)), plain), noisy[0])
-    if foretold < alone:
-        beliefs, foretold = _better((beliefs, _after(plain, noisy[0], SHORTER)), noisy[0])
+    beliefs, foretold = _better([fit(_some(seen.data, images, rows))], noisy[0])
+    for times in (1.0, SHORTER):
+        if foretold < alone:
+            beliefs, foretold = _better([beliefs, _after(plain, noisy[0], times)], noisy[0])
     worths = [foretold - alone]
     if foretold < alone:  # otherwise there is no need to doubt the images
         worths += [_foretold(beliefs, one) - alone for one in noisy[1:]]
