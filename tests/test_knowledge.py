@@ -211,28 +211,17 @@ def test_as_many_images_as_data_are_seen_and_all_of_the_best() -> None:
     assert _most_telling(data, *few)[0] is few[0]
 
 
-def test_the_fit_sees_as_many_points_as_images_of_them() -> None:
-    data = smooth(60, 2, seed=0)
-    images, rows = images_of(Images(exchange=("a", "b")), PLANE, data)
-    some = _some(data, images, rows)
-    assert len(some) == FITTED
-    seen = {tuple(x) for x in some.X.tolist()}
-    assert all((b, a) in seen for a, b in seen)
-    assert tuple(data.X[np.argmax(data.y)]) in seen
-    few = data[np.arange(12)]
-    assert len(_some(few, *images_of(Images(exchange=("a", "b")), PLANE, few))) == 24
-
-
-def test_where_there_are_many_images_the_fit_sees_all_points_and_some_images_of_each() -> None:
+def test_a_fit_sees_all_points_and_images_of_each_in_turn() -> None:
     space = Space({name: Float(0, 1) for name in "abcd"})
-    data = smooth(16, 4, seed=0)
-    images, rows = images_of(Images(exchange=tuple("abcd")), space, data)
-    some = _some(data, images, rows)
-    assert len(some) == FITTED
-    assert np.array_equal(some.X[:16], data.X)
-    owners = [int(np.argmax(np.isclose(np.sort(data.X), np.sort(x)).all(axis=1))) for x in some.X[16:]]
-    counts = np.bincount(owners, minlength=16)
-    assert counts.max() - counts.min() <= 1
+    seen = Seen.of(smooth(16, 4, seed=0))
+    both = seen.with_images(*images_of(Images(exchange=tuple("abcd")), space, seen.data), 0.0)
+    some = _some(seen, both)
+    assert len(some) == FITTED < len(both.data)
+    assert np.array_equal(some.X[:16], seen.data.X)
+    owners = [int(np.argmax(np.isclose(np.sort(seen.data.X), np.sort(x)).all(axis=1))) for x in some.X[16:]]
+    assert set(np.bincount(owners, minlength=16)) == {4}
+    few = seen.with_images(*images_of(Images(exchange=("a", "b")), space, seen.data), 0.0)
+    assert len(_some(seen, few)) == len(few.data) == 32
 
 
 TRUE_SYMMETRIES: list[tuple[Images, Callable[[Array], float]]] = [

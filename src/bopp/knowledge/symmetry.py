@@ -1,13 +1,13 @@
 """Symmetry: a model that sees images of its data too, as far as the data bear out that they are equal.
 
-A measured value is foretold from all others, once with and once without their images. With them, by the best
-of three fits: one that saw images, one that did not, as equal values at many places can look as if some
-parameters did not matter, and one with shorter length-scales, as few points look smoother than they are.
+A measured value is foretold from all others, once with and once without their images. With them, three fits
+are tried: one that saw images; one that did not, as equal values at many places can look as if a parameter
+did not matter; and one with shorter length-scales, as few points look smoother than they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -24,7 +24,7 @@ from bopp.space import Space
 NOISES = (0.0, 0.1)  # variances, of y with variance 1, that images may have
 FEWEST_IMAGES = 100  # that a model takes; with more data as many as these
 NEAREST = 0.01  # an image no further than this from its own point tells nothing new
-FITTED = 60  # points and images that the fit sees, at most; at least half of them points
+FITTED = 80  # points and images that a fit sees, at most; of more than half as many points it sees no image
 SHORTER = 0.6  # times the length-scales of the fit that saw no images
 BEST = 10  # points all of whose images it takes
 
@@ -88,10 +88,7 @@ def imaged(
     images, rows = _most_telling(seen.data, images, rows)
     noisy = [seen.with_images(images, rows, noise) for noise in NOISES]
     alone = _foretold(plain, seen)
-    beliefs, foretold = _better([fit(_some(seen.data, images, rows))], noisy[0])
-    for times in (1.0, SHORTER):
-        if foretold < alone:
-            beliefs, foretold = _better([beliefs, _after(plain, noisy[0], times)], noisy[0])
+    beliefs, foretold = _best_fit(seen, noisy[0], plain, fit, alone)
     worths = [foretold - alone]
     if foretold < alone:  # otherwise there is no need to doubt the images
         worths += [_foretold(beliefs, one) - alone for one in noisy[1:]]
@@ -104,12 +101,23 @@ def imaged(
     return both, _after(beliefs, both), account
 
 
-def _better(fits: Sequence[Beliefs], seen: Seen) -> tuple[Beliefs, float]:
-    """The fit that foretells what was measured best, after seeing all this, and how well it does."""
-    after = [_after(beliefs, seen) for beliefs in fits]
-    foretold = [_foretold(beliefs, seen) for beliefs in after]
-    best = int(np.argmax(foretold))
-    return after[best], foretold[best]
+def _best_fit(seen: Seen, both: Seen, plain: Beliefs, fit: Fit, enough: float) -> tuple[Beliefs, float]:
+    """The first fit that foretells what was measured well enough with images, or the best; and how well."""
+    best, foretold = plain, -np.inf
+    for fitted in _fits(seen, both, plain, fit):
+        if (now := _foretold(fitted, both)) > foretold:
+            best, foretold = fitted, now
+        if foretold >= enough:
+            break
+    return best, foretold
+
+
+def _fits(seen: Seen, both: Seen, plain: Beliefs, fit: Fit) -> Iterator[Beliefs]:
+    """What may be believed of data and images: after a fit of both if they are few, or of the data alone."""
+    if len(seen.data) <= FITTED // 2:
+        yield _after(fit(_some(seen, both)), both)
+    yield _after(plain, both)
+    yield _after(plain, both, SHORTER)
 
 
 def _after(beliefs: Beliefs, seen: Seen, times: float = 1.0) -> Beliefs:
@@ -133,17 +141,11 @@ def _most_telling(data: Data, images: Data, rows: Rows) -> tuple[Data, Rows]:
     return images[kept], rows[kept]
 
 
-def _some(data: Data, images: Data, rows: Rows) -> Data:
-    """What the fit sees: at least half of it data, the best and others spaced evenly; and images in turn."""
-    count = min(len(data), max(FITTED // 2, FITTED * len(data) // (len(data) + len(images))))
-    order = np.argsort(-data.y, kind="stable")
-    best, others = order[: count // 3], np.sort(order[count // 3 :])
-    kept = np.sort(
-        np.append(best, others[np.linspace(0, len(others) - 1, count - len(best)).astype(np.intp)])
-    )
-    theirs = np.flatnonzero(np.isin(rows, kept))
-    turns = np.argsort(_turns(rows[theirs]), kind="stable")
-    return data[kept] + images[np.sort(theirs[turns[: FITTED - count]])]
+def _some(seen: Seen, both: Seen) -> Data:
+    """What a fit sees: all data, and images of each in turn."""
+    n = len(seen.data)
+    order = n + np.argsort(_turns(both.owners[n:]), kind="stable")
+    return both.data[np.append(np.arange(n), np.sort(order[: FITTED - n]))]
 
 
 def _turns(rows: Rows) -> Rows:
