@@ -47,7 +47,7 @@ from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
 from bopp.result import Result
 
 seeded = settings(derandomize=True, deadline=None, max_examples=40)
-PATIENCE = 60.0  # seconds that a busy machine may take
+PATIENCE = 180.0  # seconds that a busy machine may take
 
 LINE = {"x": tune.uniform(0, 1)}
 SPACE = {
@@ -1747,10 +1747,12 @@ def test_a_stand_in_is_called_once_for_each_searcher(tmp_path: Path) -> None:
         search = BoppSearch(space, "loss", "min", knowledge=Cheap(stand_in, points=10))
         search.set_search_properties(None, None, {} if space else STEPS)
         search.suggest("first")
+        calls = len(seen)
         search.save(tmp_path / "state")
         search.restore(tmp_path / "state")
         search.suggest("second")
-        assert len(seen) == 10
+        assert len(seen) == calls == len(set(map(repr, seen)))  # no params twice
+        assert 5 <= calls <= 10
         assert all(params["net/sizes"] in [[8], [8, 8], None] for params in seen)
         assert all(abs(params["drop"] * 10 - round(params["drop"] * 10)) < 1e-9 for params in seen)
 
