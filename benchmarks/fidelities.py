@@ -44,8 +44,8 @@ of the first evaluations, two shares of cheap ones, three ways to scale values a
 of them in part. With so few seeds most of these differences are within the noise.
 
 "If the middle were free" is the cost that real evaluations alone would need with 240 values of the middle
-level for nothing, worth 28 to 48 real evaluations, as a stand-in (`Cheap`): more than any choice of levels
-can bring to this model.
+level for nothing, as a stand-in (`Cheap`): these would cost as much as 29 to 48 real evaluations. So for the
+network and the forest half the cost is about all that even free cheap evaluations bring.
 
 Later, fifteen other approaches were compared with this one, paired, on five trainings (`--others`), to reach
 half the cost in all; twelve with 6 to 18 seeds each: half or a quarter of the first evaluations, and, on
@@ -65,11 +65,11 @@ are not those of long ones, the loss of the real evaluations was not reached, an
 only after 0.90 of the cost (6 seeds). So half is not to be expected in general.
 
 The trainings were chosen too, after looking at those. Boosting with its number of trees as fidelity is not
-in the table: few trees rank settings otherwise than many, and there the fidelities gained nothing. Spaces
+in the table: few trees rank settings differently from many, and there the fidelities gained nothing. Spaces
 were made wider, the rate of the network falls to 0 in a training of any length, and its size is fixed. So
-expect less where cheap evaluations are less alike the real ones. Seeds 0 to 9 were run before, on another
-processor: there the costs were 0.65 for the network, 0.33 for the SVM and 0.82 for the forest. All 20 were run
-before too, with the same source of fidelities: 0.75, 0.33 and never. So far chance and processor go.
+expect less where cheap evaluations are less like the real ones. Seeds 0 to 9 were run before, on another
+processor: there the costs were 0.65 for the network, 0.33 for the SVM and 0.82 for the forest; and all 20
+once, by the same suggestions: 0.75, 0.33 and never. That is how much the processor alone changes.
 `make bench-fidelities` makes the table."""
 WAYS = ("fidelities", "real only", "Hyperband")
 FREE = "free middle level"
