@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+import scipy.stats  # noqa: F401  so that no signal comes in the middle of importing it
 
 import bopp
 from bopp import Float, Params, Recipe

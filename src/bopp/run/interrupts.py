@@ -105,17 +105,11 @@ def _handled(handle: Callable[[Act], None]) -> Iterator[None]:
             if callable(handler) and not isinstance(handler, _Dispatcher):
                 signal.signal(number, _Dispatcher(handler))
         yield
-    finally:  # a call does nothing unless a signal cut those before it short, each of which may cut one
+    finally:
         try:
             _leave(handle)
         finally:
-            try:
-                _leave(handle)
-            finally:
-                try:
-                    _leave(handle)
-                finally:
-                    _leave(handle)
+            _leave(handle)  # does nothing unless a signal cut the first call short
 
 
 def _leave(handle: Callable[[Act], None]) -> None:
