@@ -1,5 +1,6 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make test-faults, make test-soak  what bopp survives, one by one and all at once
+# make bench         bopp on every task of the contest, and its page; make bench-peers  the peers' runs that are missing
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
@@ -23,6 +24,7 @@ RUN = .venv/bin
 BENCH = .venv-bench/bin
 LOWEST = .venv-lowest/bin
 DOCS = .venv-docs/bin
+PEERS ?= sobol cmaes tpe ngopt gpsampler botorch turbo smac-hpo skopt smac-bb
 beside_optuna = ,sklearn
 beside_sklearn = ,plot,coming
 beside_botorch = ,coming-ax
@@ -34,7 +36,7 @@ ENGINE = acquisition adoption belief conditions data fidelity fit fixtures fixtu
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench bench-peers bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -90,6 +92,15 @@ dist: .venv-dist/ready
 	rm -rf dist
 	.venv-dist/bin/python -m build
 	.venv-dist/bin/twine check --strict dist/*
+
+# bopp is run anew, the peers' runs are kept: delete those in benchmarks/contest/results to have them again
+bench: .venv-bench/ready
+	$(BENCH)/python benchmarks/bench.py --part table --peers bopp --again
+	$(BENCH)/python benchmarks/contest_report.py --out docs/benchmarks.md
+
+# hours on one core; stopped, it goes on where it was
+bench-peers: .venv-bench/ready
+	$(BENCH)/python benchmarks/bench.py --part table --peers $(PEERS)
 
 bench-speed: .venv-bench/ready
 	$(BENCH)/python benchmarks/speed.py --out docs/speed.md
