@@ -2,17 +2,19 @@
 
     fit(data, kernel, rng) -> what is believed given the data: one belief, or several to average over
 
-theta is the vector of logarithms of (length-scales, signal variance, noise variance).
+theta is the vector of logarithms of (length-scales, trend if any, signal variance, noise variance).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from bopp.belief import Beliefs
@@ -25,6 +27,7 @@ Fit = Callable[[Data, Kernel, np.random.Generator], Beliefs]
 
 LENGTHSCALES = (5e-3, 1e3)
 VARIANCES = (1e-3, 1e3)
+TRENDS = (1e-6, 10.0)
 NOISES = (1e-8, 10.0)
 COARSE = 100  # with more points than this, a quarter of them is fitted first
 
@@ -39,16 +42,22 @@ class LogNormal:
 
 @dataclass(frozen=True)
 class Priors:
-    """What is believed about the hyper-parameters before any data, for standardised y on the unit cube."""
+    """What is believed about the hyper-parameters before any data, for standardised y on the unit cube.
+
+    `trend` is the variance of a quadratic trend under the function; None is no trend.
+    """
 
     lengthscale: LogNormal = LogNormal(-0.7, 1.0)
     variance: LogNormal = LogNormal(0.0, 1.0)
     noise: LogNormal = LogNormal(-10.0, 3.0)
+    trend: LogNormal | None = None
 
     def __post_init__(self) -> None:
         for prior in (self.lengthscale, self.variance, self.noise):
             if not isinstance(prior, LogNormal):
                 raise RecipeError(f"Priors: wanted a LogNormal for each, got {prior!r}")
+        if not isinstance(self.trend, LogNormal | None):
+            raise RecipeError(f"Priors: trend must be a LogNormal or None, got {self.trend!r}")
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,10 @@ class MAP:
         variance, noise: fixed values; None fits them.
         lengthscale: the smallest and the largest length-scale, in widths of the cube.
         largest: fit the hyper-parameters to at most this many of the points, spaced evenly among them.
+        least_noise: the smallest noise that is fitted.
+        tolerance: the fit of few points ends when a step gains less than this share of its logarithm.
+        refit: fit anew when the data have grown by this share since the last time; 0 fits every time.
+        seen: of more points than this, the model sees the best and others spaced evenly among the rest.
     """
 
     priors: Priors | None = Priors()
@@ -67,14 +80,22 @@ class MAP:
     noise: float | None = None
     largest: int = 1000
     lengthscale: tuple[float, float] = LENGTHSCALES
+    least_noise: float = NOISES[0]
+    tolerance: float = 1e-5
+    refit: float = 0.0
+    seen: float = math.inf
 
     def __post_init__(self) -> None:
         if not isinstance(self.priors, Priors | None):
             raise RecipeError(f"{type(self).__name__}: priors must be Priors or None, got {self.priors!r}")
-        for name in ("variance", "noise", "largest"):
+        for name in ("variance", "noise", "largest", "least_noise", "tolerance"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):
                 raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
+        if not 0.0 <= self.refit <= 1.0:
+            raise RecipeError(f"{type(self).__name__}: refit must be between 0 and 1, got {self.refit!r}")
+        if not self.seen >= 1:
+            raise RecipeError(f"{type(self).__name__}: seen must be at least 1, got {self.seen!r}")
         if len(self.lengthscale) != 2 or not 0.0 < self.lengthscale[0] <= self.lengthscale[1] < np.inf:
             wanted = "(low, high) with 0 < low <= high"
             raise RecipeError(
@@ -82,41 +103,60 @@ class MAP:
             )
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
-        return Beliefs.even([_gp(self._climb(data, kernel), kernel).condition(data)])
+        return Beliefs.even([self._gp(self._climb(data, kernel), kernel).condition(data)])
+
+    def near(self, gp: GP, data: Data, steps: int) -> Beliefs:
+        """As a fit, but in a few steps from a process that was fitted to similar data."""
+        theta = np.log([*gp.lengthscale, *(getattr(gp, name) for name in self._others)])
+        scale, part = self._prior(len(theta))[1], _thinned(data, self.largest)
+        theta, _ = self._climbed(theta, scale, part, gp.kernel, steps, self.tolerance)
+        return Beliefs.even([self._gp(theta, gp.kernel).condition(data)])
+
+    def milestone(self, n: int) -> int:
+        """To how many of n values the hyper-parameters are fitted: the last time that it was due."""
+        due = 1
+        while (following := due + max(1, int(due * self.refit))) <= n:
+            due = following
+        return due if self.refit else n
 
     def log_density(self, theta: Array, data: Data, kernel: Kernel) -> tuple[float, Array]:
         """Logarithm of likelihood times prior, and its gradient in theta."""
-        value, gradient = _gp(theta, kernel).log_likelihood_gradient(data)
+        value, gradient = self._gp(theta, kernel).log_likelihood_gradient(data)
         prior, by_prior = self._log_prior(theta)
         return value + prior, gradient + by_prior
 
     def _climb(self, data: Data, kernel: Kernel) -> Array:
-        size = (data.X.shape[1] if kernel.ard else 1) + 2
-        low, high = self._bounds(size)
-        theta, scale = self._prior(size)
-        theta = np.clip(theta, low, high)
+        theta, scale = self._prior((data.X.shape[1] if kernel.ard else 1) + len(self._others))
         stages = self._stages(data)
         for part, steps, tolerance in stages:
-
-            def loss(z: Array, part: Data = part, theta: Array = theta, scale: Array = scale) -> Any:
-                value, gradient = self.log_density(theta + scale * z, part, kernel)
-                return -value, -gradient * scale
-
-            bounds = list(zip((low - theta) / scale, (high - theta) / scale, strict=True))
-            options = {"maxiter": steps, "ftol": tolerance, "gtol": 1e-3}
-            found = scipy.optimize.minimize(
-                loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-            )
-            theta = np.clip(theta + scale * found.x, low, high)
+            theta, found = self._climbed(theta, scale, part, kernel, steps, tolerance)
             if part is not stages[-1][0]:  # with more data the peak is narrower
                 scale = scale * np.sqrt(found.hess_inv.todense().diagonal() * len(part) / len(data))
         return theta
+
+    def _climbed(
+        self, theta: Array, scale: Array, data: Data, kernel: Kernel, steps: int, tolerance: float
+    ) -> tuple[Array, Any]:
+        """Where so many steps in units of `scale` lead to, and what SciPy found on the way."""
+        low, high = self._bounds(len(theta))
+        theta = np.clip(theta, low, high)
+
+        def loss(z: Array) -> Any:
+            value, gradient = self.log_density(theta + scale * z, data, kernel)
+            return -value, -gradient * scale
+
+        bounds = list(zip((low - theta) / scale, (high - theta) / scale, strict=True))
+        options = {"maxiter": steps, "ftol": tolerance, "gtol": 1e-3}
+        found = scipy.optimize.minimize(
+            loss, 0.0 * theta, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        return np.clip(theta + scale * found.x, low, high), found
 
     def _stages(self, data: Data) -> list[tuple[Data, int, float]]:
         """With many points, fit a part of them to get close to the answer, then all of them to get there."""
         full = _thinned(data, self.largest)
         if len(full) <= COARSE:
-            return [(full, 40, 1e-5)]
+            return [(full, 40, self.tolerance)]
         return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 8, 1e-6)]
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
@@ -131,9 +171,21 @@ class MAP:
 
     def _bounds(self, size: int) -> tuple[Array, Array]:
         variances = VARIANCES if self.variance is None else (self.variance, self.variance)
-        noises = NOISES if self.noise is None else (self.noise, self.noise)
-        low, high = np.log([self.lengthscale] * (size - 2) + [variances, noises]).T
+        noises = (self.least_noise, NOISES[1]) if self.noise is None else (self.noise, self.noise)
+        others = {"trend": TRENDS, "variance": variances, "noise": noises}
+        rows = [others[name] for name in self._others]
+        low, high = np.log([self.lengthscale] * (size - len(rows)) + rows).T
         return low, high
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        """The names of what theta has behind the length-scales."""
+        return _others(self.priors or Priors())
+
+    def _gp(self, theta: Array, kernel: Kernel) -> GP:
+        count = len(self._others)
+        others = dict(zip(self._others, np.exp(theta[-count:]).tolist(), strict=True))
+        return GP(kernel, np.exp(theta[:-count]), **others)
 
 
 def MaximumLikelihood(
@@ -174,14 +226,14 @@ class SliceSampling(MAP):
         def log_density(theta: Array) -> float:
             if np.any(theta < low) or np.any(theta > high):
                 return -np.inf
-            return _gp(theta, kernel).log_likelihood(part) + self._log_prior(theta)[0]
+            return self._gp(theta, kernel).log_likelihood(part) + self._log_prior(theta)[0]
 
         drawn = []
         for sweep in range(self.burn_in + self.samples * self.thinning):
             for axis in np.flatnonzero(low < high):
                 theta = slice_step(log_density, theta, int(axis), rng)
             if sweep >= self.burn_in and (sweep - self.burn_in) % self.thinning == 0:
-                drawn.append(_gp(theta, kernel).condition(data))
+                drawn.append(self._gp(theta, kernel).condition(data))
         return Beliefs.even(drawn)
 
 
@@ -216,13 +268,23 @@ def slice_step(
 @lru_cache
 def _moments(priors: Priors, size: int) -> tuple[Array, Array]:
     """Mean and sd of theta."""
-    rows = [priors.lengthscale] * (size - 2) + [priors.variance, priors.noise]
+    others = [getattr(priors, name) for name in _others(priors)]
+    rows = [priors.lengthscale] * (size - len(others)) + others
     return np.array([row.mean for row in rows]), np.array([row.sd for row in rows])
 
 
-def _gp(theta: Array, kernel: Kernel) -> GP:
-    *_, variance, noise = np.exp(theta)
-    return GP(kernel, np.exp(theta[:-2]), float(variance), float(noise))
+def _others(priors: Priors) -> tuple[str, ...]:
+    return ("variance", "noise") if priors.trend is None else ("trend", "variance", "noise")
+
+
+def telling(y: Array, most: float) -> npt.NDArray[np.intp]:
+    """The rows of at most so many values that tell most: the best, a quarter, and others from end to end."""
+    if len(y) <= most:
+        return np.arange(len(y))
+    order = np.argsort(-y, kind="stable")
+    best, others = np.split(order, [int(most) // 4])
+    spaced = np.linspace(0, len(others) - 1, int(most) - len(best)).astype(np.intp)
+    return np.sort(np.append(best, others[spaced]))
 
 
 def _thinned(data: Data, most: int) -> Data:

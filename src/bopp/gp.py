@@ -11,13 +11,14 @@ Notation, after the paper's Eqs. (1) and (2):
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy
 
 from bopp.data import Array, Data
 from bopp.kernels import Kernel, distance_to_prepared, prepared, squared_distance
+from bopp.quadratic import Centred
 
 BLOCK = 16384  # numbers per block: allocating memory and missing the cache cost more than the arithmetic
 VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding may leave where k - v^T v should be zero
@@ -25,12 +26,16 @@ VARIANCE_FLOOR = 1e-13  # of the signal variance: what rounding may leave where 
 
 @dataclass(frozen=True, eq=False)
 class GP:
-    """A prior over functions: kernel, length-scale(s), signal variance, noise variance."""
+    """A prior over functions: kernel, length-scale(s), signal variance, noise variance.
+
+    `trend` is the variance of a quadratic function that is added; its coefficients are integrated over.
+    """
 
     kernel: Kernel
     lengthscale: Array
     variance: float = 1.0
     noise: float = 1e-4
+    trend: float = 0.0
 
     def condition(self, data: Data) -> Posterior:
         """What the process believes about the function after seeing `data`: a `Belief`."""
@@ -38,13 +43,25 @@ class GP:
         return Posterior(self, data, L, _solve(L, data.y))
 
     def covariance(self, A: Array, B: Array) -> tuple[Array, Array]:
-        """k(A, B) and its derivative with respect to the scaled squared distance."""
-        return self._correlated(squared_distance(self._scaled(A), self._scaled(B)))
+        """k(A, B), and the derivative of its stationary part by the scaled squared distance."""
+        value, slope = self._correlated(squared_distance(self._scaled(A), self._scaled(B)))
+        if self.trend:
+            a, b = Centred.of(A), Centred.of(B)
+            value += self.trend * a.covariance(b, a.products(b))
+        return value, slope
+
+    def variances(self, U: Array) -> Array:
+        """k(u, u) (m,) for the rows of U."""
+        trend = self.trend * Centred.of(U).variance if self.trend else np.zeros(len(U))
+        return np.asarray(self.variance + trend)
 
     def difference(self, A: Array, B: Array) -> Array:
         """The expected squared difference (m,) between f at each row of A and at the same row of B."""
         r2 = np.sum(((A - B) / self.lengthscale) ** 2, axis=1)
-        return np.asarray(2.0 * self.variance * (1.0 - self.kernel(r2)[0]))
+        stationary = 2.0 * self.variance * (1.0 - self.kernel(r2)[0])
+        if self.trend:
+            stationary += self.trend * Centred.of(A).difference(Centred.of(B))
+        return np.asarray(stationary)
 
     def log_likelihood(self, data: Data) -> float:
         """The logarithm of p(y | X)."""
@@ -52,13 +69,16 @@ class GP:
         return _evidence(posterior.L, posterior.whitened)
 
     def log_likelihood_gradient(self, data: Data) -> tuple[float, Array]:
-        """log p(y | X) and its gradient in (log length-scales, log variance, log noise).
+        """log p(y | X) and its gradient in the logarithms of (length-scales, trend if any, variance, noise).
 
         Each derivative is 1/2 tr(W dK), W = alpha alpha^T - A^-1, with A = K + noise. No n x n x d array is
         needed: for a symmetric V, sum_ik V_ik (x_i - x_k)^2 = 2 (V 1)^T x^2 - 2 x^T V x.
         """
         X = self._scaled(data.X)
         K, slope = self._correlated(squared_distance(X, X))
+        Q = self.trend * _quadratic(data) if self.trend else None
+        if Q is not None:
+            K += Q
         L = cholesky(self._noisy(data, K))
         whitened = _solve(L, data.y)
         alpha = _solve(L, whitened, transposed=True)
@@ -68,7 +88,9 @@ class GP:
         )  # only its lower triangle, which overwrites L
         W = alpha**2 - inverse.diagonal()
         by_noise = 0.5 * self.noise * W.sum()
-        by_variance = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
+        by_trend = np.empty(0) if Q is None else _half_trace(Q, alpha, inverse)
+        total = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
+        by_variance = total - by_trend.sum()
 
         weighted = alpha[:, None] * X
         by_alpha = (slope @ alpha) @ (weighted * X) - np.einsum("ij,ij->j", weighted, slope @ weighted)
@@ -78,7 +100,7 @@ class GP:
         by_lengthscale = 2.0 * (by_inverse - by_alpha)
         if len(self.lengthscale) == 1:
             by_lengthscale = by_lengthscale.sum(keepdims=True)
-        return evidence, np.concatenate([by_lengthscale, [by_variance, by_noise]])
+        return evidence, np.concatenate([by_lengthscale, by_trend, [by_variance, by_noise]])
 
     def _correlated(self, r2: Array) -> tuple[Array, Array]:
         value, slope = self.kernel(r2)
@@ -117,9 +139,9 @@ class Posterior:
         mean, sd = np.empty(len(U)), np.empty(len(U))
         step = max(64, BLOCK // max(len(self.data), 1))
         for rows in (slice(i, i + step) for i in range(0, len(U), step)):
-            k, _ = self._covariance(U[rows])
-            v = _solve(self.L, k.T)
-            mean[rows], sd[rows] = self.whitened @ v, np.sqrt(self._variance(v))
+            asked = self._asked(U[rows])
+            v = _solve(self.L, asked.k.T)
+            mean[rows], sd[rows] = self.whitened @ v, np.sqrt(self._variance(asked, v))
         return mean, sd
 
     def mean(self, U: Array) -> Array:
@@ -129,8 +151,8 @@ class Posterior:
 
     def mean_gradient(self, U: Array) -> tuple[Array, Array]:
         """The mean (m,) and its gradient (m, d), without the standard deviation."""
-        k, slope = self._covariance(U)
-        return np.asarray(k @ self._alpha), self._pull(U, slope * self._alpha)
+        asked = self._asked(U)
+        return np.asarray(asked.k @ self._alpha), self._pull(asked, self._alpha)
 
     def sample(self, U: Array, count: int, rng: np.random.Generator) -> Array:
         """`count` functions (count, m) drawn from the posterior, each at all rows of U."""
@@ -142,12 +164,14 @@ class Posterior:
 
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, sd (m,) and their gradients (m, d) at the rows of U."""
-        k, slope = self._covariance(U)
-        v = _solve(self.L, k.T)
-        sd = np.sqrt(self._variance(v))
-        by_mean = self._pull(U, slope * self._alpha)
-        by_variance = self._pull(U, slope * _solve(self.L, v, transposed=True).T)
-        return np.asarray(self.whitened @ v), sd, by_mean, -by_variance / sd[:, None]
+        asked = self._asked(U)
+        v = _solve(self.L, asked.k.T)
+        sd = np.sqrt(self._variance(asked, v))
+        by_mean = self._pull(asked, self._alpha)
+        by_half_variance = -self._pull(asked, _solve(self.L, v, transposed=True).T)
+        if asked.centred is not None:
+            by_half_variance += 0.5 * self.gp.trend * asked.centred.variance_slope
+        return np.asarray(self.whitened @ v), sd, by_mean, by_half_variance / sd[:, None]
 
     def leave_one_out(self) -> tuple[Array, Array]:
         """Mean and sd (n,) of each observation, its noise included, given all others: no fit is repeated.
@@ -190,21 +214,40 @@ class Posterior:
             return self
         cross = _solve(self.L, self.gp.covariance(self.data.X, extra.X)[0])
         schur = self.gp._noisy(extra, self.gp.covariance(extra.X, extra.X)[0])
+        size = schur.diagonal().copy()
         schur -= cross.T @ cross
         L = np.zeros((n + m, n + m), order="F")
         L[:n, :n] = self.L
         L[n:, :n] = cross.T
-        L[n:, n:] = cholesky(schur)
+        L[n:, n:] = cholesky(schur, size)
         whitened = _solve(L[n:, n:], extra.y - cross.T @ self.whitened)
         return Posterior(self.gp, self.data + extra, L, np.concatenate([self.whitened, whitened]))
 
-    def _covariance(self, U: Array) -> tuple[Array, Array]:
-        """k(U, X) and its derivative, as in `GP.covariance`."""
-        return self.gp._correlated(distance_to_prepared(self.gp._scaled(U), *self._X))
+    def again(self, data: Data) -> Posterior:
+        """What the process believes after seeing `data`; the factor is reused if they begin as those seen."""
+        n = len(self.data)
+        seen = len(data) >= n and np.array_equal(data.X[:n], self.data.X)
+        if not seen or not np.array_equal(data.noise[:n], self.data.noise):
+            return self.gp.condition(data)
+        begin = data[slice(n)]
+        return Posterior(self.gp, begin, self.L, _solve(self.L, begin.y)).condition(data[slice(n, None)])
+
+    def _asked(self, U: Array) -> _Asked:
+        k, slope = self.gp._correlated(distance_to_prepared(self.gp._scaled(U), *self._X))
+        if not self.gp.trend:
+            return _Asked(U, k, slope)
+        centred = Centred.of(U)
+        products = centred.products(self._centred_X)
+        k += self.gp.trend * centred.covariance(self._centred_X, products)
+        return _Asked(U, k, slope, centred, products)
 
     @cached_property
     def _X(self) -> tuple[Array, Array]:
         return prepared(self.gp._scaled(self.data.X))
+
+    @cached_property
+    def _centred_X(self) -> Centred:
+        return Centred.of(self.data.X)
 
     @cached_property
     def _twice_precision(self) -> Array:
@@ -214,32 +257,63 @@ class Posterior:
     def _alpha(self) -> Array:
         return _solve(self.L, self.whitened, transposed=True)
 
-    def _variance(self, v: Array) -> Array:
+    def _variance(self, asked: _Asked, v: Array) -> Array:
         """Eq. (2): k(x, x) - k^T (K + noise)^-1 k, with v = L^-1 k."""
-        s2 = self.gp.variance
+        trend = 0.0 if asked.centred is None else self.gp.trend * asked.centred.variance
+        s2 = self.gp.variance + trend
         return np.asarray(np.maximum(s2 - np.einsum("ij,ij->j", v, v), VARIANCE_FLOOR * s2))
 
-    def _pull(self, U: Array, weights: Array) -> Array:
-        """sum_i weights_i d(r2_i)/du: how a weighted sum over the data changes with u."""
-        pull = weights.sum(1)[:, None] * U - weights @ self.data.X
-        return np.asarray(self._twice_precision * pull)
+    def _pull(self, asked: _Asked, weights: Array) -> Array:
+        """sum_i weights_i dk(u, x_i)/du (m, d): how a weighted sum over the data changes with u."""
+        stationary = asked.slope * weights
+        pull = stationary.sum(1)[:, None] * asked.U - stationary @ self.data.X
+        pull *= self._twice_precision
+        if asked.centred is not None and asked.products is not None:
+            pull += self.gp.trend * asked.centred.pull(self._centred_X, asked.products, weights)
+        return np.asarray(pull)
 
 
-def cholesky(K: Array) -> Array:
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Points asked about: k(U, X), its derivative by r2, and with a trend what that is made of."""
+
+    U: Array
+    k: Array
+    slope: Array
+    centred: Centred | None = None
+    products: Array | None = None
+
+
+def cholesky(K: Array, size: Array | None = None) -> Array:
     """Lower Cholesky factor of K, which it overwrites; what is left above the diagonal is not part of it.
 
-    A matrix that rounding has made indefinite gets a slightly larger diagonal.
+    A matrix that rounding has made indefinite gets a slightly larger diagonal: by a small part of `size`,
+    which is that of the numbers K was computed from, its own diagonal unless told.
     """
     diagonal = K.diagonal().copy()
+    size = diagonal if size is None else size
     for jitter in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
         if jitter:
             K = np.tril(K, -1)  # dpotrf left this triangle alone
             K += K.T
-            K.flat[:: len(K) + 1] = diagonal * (1.0 + jitter)
+            K.flat[:: len(K) + 1] = diagonal + jitter * size
         L, info = scipy.linalg.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if info == 0:
             return np.asarray(L)
     raise np.linalg.LinAlgError("the covariance matrix is not positive definite")
+
+
+@lru_cache(maxsize=2)
+def _quadratic(data: Data) -> Array:
+    """The covariance of a trend at the points of data: a fit asks for it again and again."""
+    centred = Centred.of(data.X)
+    return centred.covariance(centred, centred.products(centred))
+
+
+def _half_trace(dK: Array, alpha: Array, inverse: Array) -> Array:
+    """1/2 tr(W dK), W = alpha alpha^T - A^-1, of which `inverse` has the lower triangle."""
+    traced = 2.0 * np.sum(np.tril(inverse) * dK) - inverse.diagonal() @ dK.diagonal()
+    return np.array([0.5 * (alpha @ dK @ alpha - traced)])
 
 
 def _solve(L: Array, b: Array, transposed: bool = False) -> Array:

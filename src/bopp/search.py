@@ -8,6 +8,7 @@ of the history is suggested again while the space has others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -52,43 +53,62 @@ class Gradients:
         local: points near the best observed ones, from which the other half is chosen.
         starts: how many ascents in total.
         steps: the most steps that an ascent may take.
+        finalists: with discrete parameters, how many of the ascents go on with changes of these; None is all.
+        ample: with more observations than this, proportionally fewer points are tried, down to a fifth, and
+            fewer ascents.
     """
 
     candidates: int = 500
     local: int = 250
     starts: int = 10
     steps: int = 50
+    finalists: int | None = None
+    ample: float = math.inf
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "local", "starts", "steps"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise RecipeError(
-                    f"Gradients: {name} must be an integer >= 1, got {brief(getattr(self, name))}"
-                )
+        for name in ("candidates", "local", "starts", "steps", "finalists"):
+            value = getattr(self, name)
+            if name == "finalists" and value is None:
+                continue
+            if not isinstance(value, int) or value < 1:
+                raise RecipeError(f"Gradients: {name} must be an integer >= 1, got {brief(value)}")
+        if not isinstance(self.ample, int | float) or not self.ample > 0:
+            raise RecipeError(f"Gradients: ample must be above 0, got {brief(self.ample)}")
 
     def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
         if space.size < ENUMERABLE:
             U = space.grid
             return best_fresh(U[ranked(score.values(U))], space, history, rng)
         mixed = bool(space.discrete.any())
-        count = 2 * self.candidates if mixed else self.candidates
-        U = space.snap(np.vstack([rng.random((count, space.dimension)), self._near(history, rng)]))
+        share = min(1.0, max(0.2, self.ample / len(history.data)))
+        count = int((2 * self.candidates if mixed else self.candidates) * share)
+        wide = rng.random((count, space.dimension))
+        U = space.snap(np.vstack([wide, self._near(history, max(1, int(self.local * share)), rng)]))
         values = score.values(U)
-        wide, local = ranked(values[:count]), count + ranked(values[count:])
-        half = self.starts // 2
-        starts = U[np.concatenate([wide[: self.starts - half], local[:half]])]
+        far, local = ranked(values[:count]), count + ranked(values[count:])
+        most = max(1, round(self.starts * math.sqrt(share)))
+        starts = U[np.concatenate([far[: most - most // 2], local[: most // 2]])]
         free = ~space.unordered & space.free(starts)
-        tops, top_values = ascend(score, starts, free, self.steps, race=not mixed)
+        race = not mixed or self.finalists is not None
+        tops, top_values = ascend(score, starts, free, self.steps, race)
         if mixed:
-            tops, top_values = _alternate(score, np.vstack([space.snap(tops), starts]), space, self.steps)
+            tops, top_values = self._changed(score, np.vstack([space.snap(tops), starts]), space)
         order = ranked(np.concatenate([top_values, values]))
         return best_fresh(np.vstack([tops, U])[order], space, history, rng)
 
-    def _near(self, history: History, rng: np.random.Generator) -> Array:
+    def _changed(self, score: Score, U: Array, space: Space) -> tuple[Array, Array]:
+        """Where changes of discrete parameters lead to, from all of U or from the finalists among them."""
+        if self.finalists is None:
+            return _alternate(score, U, space, self.steps)
+        distinct = np.array(list({u.tobytes(): u for u in U}.values()))
+        best = distinct[ranked(score.values(distinct))[: self.finalists]]
+        return _alternate(score, best, space, self.steps, thrifty=True)
+
+    def _near(self, history: History, count: int, rng: np.random.Generator) -> Array:
         """Points around the best observed ones, at distances of every scale, since narrow peaks are there."""
         best = history.data.X[np.argsort(-history.data.y, kind="stable")[:ANCHORS]]
-        anchors = best[rng.integers(len(best), size=self.local)]
-        distance = 10.0 ** rng.uniform(-4.0, -0.5, (self.local, 1))
+        anchors = best[rng.integers(len(best), size=count)]
+        distance = 10.0 ** rng.uniform(-4.0, -0.5, (count, 1))
         return np.clip(anchors + distance * rng.standard_normal(anchors.shape), 0.0, 1.0)
 
 
@@ -195,9 +215,14 @@ def _bfgs(H: Array, s: Array, y: Array, first: bool) -> Array:
     return update if curved.all() else np.where(curved[:, None, None], update, H)
 
 
-def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 10) -> tuple[Array, Array]:
-    """Climb the continuous columns and change single discrete parameters, in turn, until neither helps."""
-    U, value = ascend(score, U, ~space.discrete & space.free(U), steps)
+def _alternate(
+    score: Score, U: Array, space: Space, steps: int, rounds: int = 10, thrifty: bool = False
+) -> tuple[Array, Array]:
+    """Climb the continuous columns and change single discrete parameters, in turn, until neither helps.
+
+    A thrifty search climbs on only from points that a change has moved.
+    """
+    U, value = ascend(score, U, ~space.discrete & space.free(U), steps, race=thrifty)
     known: dict[bytes, tuple[Array, float]] = {}  # the best move from each point tried so far
     for _ in range(rounds):
         new = {u.tobytes(): u for u in U if u.tobytes() not in known}
@@ -208,7 +233,8 @@ def _alternate(score: Score, U: Array, space: Space, steps: int, rounds: int = 1
             break
         U[better], value[better] = best[better], best_value[better]
         if not space.discrete.all():
-            U, value = ascend(score, U, ~space.discrete & space.free(U), steps)
+            on = np.flatnonzero(better) if thrifty else np.arange(len(U))
+            U[on], value[on] = ascend(score, U[on], ~space.discrete & space.free(U[on]), steps, race=thrifty)
     return U, value
 
 

@@ -17,7 +17,8 @@ from bopp.acquisition import Acquisition
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
-from bopp.fit import LENGTHSCALES, MAP, Fit, MaximumLikelihood
+from bopp.fit import LENGTHSCALES, MAP, Fit, LogNormal, MaximumLikelihood, Priors, telling
+from bopp.fitted import LARGE, fitted
 from bopp.gp import Posterior
 from bopp.initial import Initial, Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
@@ -36,7 +37,6 @@ MOST_RELATIVES = 8  # the same for sources of functions that resemble the object
 MOST_RESEMBLING = 240  # values of such a function that are looked at
 FAVOUR = 10.0  # evaluations after which a word on where the best is has faded to an ordinary density
 STARTS = 3  # points to begin with, at most
-LARGE = 1000  # a model of more points than this takes so much memory that it is kept alone
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,19 @@ class Recipe:
     """The parts of Algorithm 2; each is a function that you may replace with your own."""
 
     kernel: Kernel = Matern52()
-    fit: Fit = MAP()
+    fit: Fit = MAP(
+        Priors(trend=LogNormal(-3.0, 3.0)),
+        largest=400,
+        least_noise=1e-11,
+        refit=0.1,
+        tolerance=1e-3,
+        seen=2000,
+    )
     pseudo: Policy = policies.Pending() + policies.Failed()
     acquisition: Acquisition = acquisitions.log_ei
-    search: Search = Gradients()
+    search: Search = Gradients(finalists=4, ample=200)
     initial: Initial = Sobol(5)
-    outcome: Outcome = outcomes.power
+    outcome: Outcome = outcomes.Likeliest((outcomes.power, outcomes.standardised))
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -251,12 +258,8 @@ def learn(space: Space, history: History, recipe: Recipe) -> Model:
 
 
 def _believed(data: Data, recipe: Recipe) -> Model:
-    scale = recipe.outcome(data.y)
-    real = Data(data.X, scale(data.y), scale.noise(data.y, data.noise))
-    beliefs = recipe.fit(real, recipe.kernel, np.random.default_rng(len(data)))
-    if not isinstance(beliefs, Beliefs):
-        raise RecipeError(f"{recipe.fit!r} must return Beliefs, got {beliefs!r}")
-    return Model(scale, real, beliefs)
+    found = fitted(data, *_fitting(recipe))
+    return Model(found.scale, found.data, found.beliefs)
 
 
 def _resembling(source: Source, space: Space, recipe: Recipe, sign: float) -> tuple[Resemblance, ...]:
@@ -264,23 +267,13 @@ def _resembling(source: Source, space: Space, recipe: Recipe, sign: float) -> tu
     found = []
     for relative in source.relatives(space):
         data = Data(relative.X, (sign if relative.sign is None else relative.sign) * relative.y)
-        belief = _believed(_some(data), recipe).beliefs.beliefs[0]
+        belief = _believed(data[telling(data.y, MOST_RESEMBLING)], recipe).beliefs.beliefs[0]
         if isinstance(belief, Posterior):
             found.append(Resemblance(belief, relative.columns))
     return tuple(found)
 
 
-def _some(data: Data) -> Data:
-    """Of very many data, the best quarter of those that are looked at, and others from end to end."""
-    if len(data) <= MOST_RESEMBLING:
-        return data
-    order = np.argsort(-data.y, kind="stable")
-    best, others = np.split(order, [MOST_RESEMBLING // 4])
-    spaced = np.linspace(0, len(others) - 1, MOST_RESEMBLING - len(best)).astype(np.intp)
-    return data[np.sort(np.append(best, others[spaced]))]
-
-
-def _fitting(recipe: Recipe) -> tuple[object, ...]:
+def _fitting(recipe: Recipe) -> tuple[Outcome, Kernel, Fit]:
     return recipe.outcome, recipe.kernel, recipe.fit
 
 
