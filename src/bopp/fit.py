@@ -105,13 +105,6 @@ class MAP:
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
         return Beliefs.even([self._gp(self._climb(data, kernel), kernel).condition(data)])
 
-    def near(self, gp: GP, data: Data, steps: int) -> Beliefs:
-        """As a fit, but in a few steps from a process that was fitted to similar data."""
-        theta = np.log([*gp.lengthscale, *(getattr(gp, name) for name in self._others)])
-        scale, part = self._prior(len(theta))[1], _thinned(data, self.largest)
-        theta, _ = self._climbed(theta, scale, part, gp.kernel, steps, self.tolerance)
-        return Beliefs.even([self._gp(theta, gp.kernel).condition(data)])
-
     def milestone(self, n: int) -> int:
         """To how many of n values the hyper-parameters are fitted: the last time that it was due."""
         due = 1

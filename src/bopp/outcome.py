@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bopp.data import Array
-from bopp.errors import RecipeError
 
 CONSTANT = 1e-14  # a spread below this fraction of the largest |y| is rounding, not information
 LARGEST = 1e100
@@ -52,13 +51,6 @@ class Scale:
             sd = np.sqrt(variance) / self.size / self.spread * slope
         return np.asarray(np.minimum(sd, math.sqrt(LARGEST)) ** 2)
 
-    def log_slope(self, y: Array) -> float:
-        """The logarithms of dz/dy, added up over y: what turns a likelihood of z into one of y."""
-        z = (np.asarray(y) / self.size - self.shift) / self.spread
-        exponent = np.where(z >= 0, self.power, 2.0 - self.power)
-        unit = math.log(self.size) + math.log(self.spread) + math.log(self.power_spread)
-        return float(np.sum((exponent - 1.0) * np.log1p(np.abs(z))) - len(z) * unit)
-
     def inverse(self, z: Array) -> Array:
         """The model's values z as values of the objective.
 
@@ -90,27 +82,6 @@ class Scale:
 
 
 Outcome = Callable[[Array], Scale]
-
-
-@dataclass(frozen=True)
-class Likeliest:
-    """Of several outcomes, the one under which the model finds the values most likely."""
-
-    outcomes: tuple[Outcome, ...]
-
-    def __post_init__(self) -> None:
-        if not self.outcomes or not all(map(callable, self.outcomes)):
-            raise RecipeError(f"Likeliest: wanted outcomes such as power, got {self.outcomes!r}")
-
-    def __call__(self, y: Array) -> Scale:
-        return self.outcomes[0](y)
-
-
-def alternatives(outcome: Outcome) -> tuple[Outcome, ...]:
-    """The outcomes among which the model has to decide."""
-    if isinstance(outcome, Squeezed):
-        return tuple(replace(outcome, outcome=one) for one in alternatives(outcome.outcome))
-    return outcome.outcomes if isinstance(outcome, Likeliest) else (outcome,)
 
 
 def raw(y: Array) -> Scale:
@@ -179,9 +150,6 @@ class SqueezedScale(Scale):
     def noise(self, y: Array, variance: Array) -> Array:
         steep = 1.0 + _depth(y, self.middle, self.below)
         return super().noise(_squeezed(y, self.middle, self.below), variance / steep**2)
-
-    def log_slope(self, y: Array) -> float:
-        return super().log_slope(_squeezed(y, self.middle, self.below))  # squeezing is the same for all
 
     def inverse(self, z: Array) -> Array:
         """As that of a scale; below all that was observed it goes on as a straight line."""

@@ -56,7 +56,7 @@ class Recipe:
     acquisition: Acquisition = acquisitions.log_ei
     search: Search = Gradients(finalists=4, ample=200)
     initial: Initial = Sobol(5)
-    outcome: Outcome = outcomes.Likeliest((outcomes.power, outcomes.standardised))
+    outcome: Outcome = outcomes.power
 
     def __post_init__(self) -> None:
         for field in fields(self):
