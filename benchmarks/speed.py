@@ -1,6 +1,6 @@
-"""Time of one suggestion, memory at large n, and import time: bopp beside its peers.
+"""Time of one suggestion and of a whole run, memory at large n, and import time: bopp beside its peers.
 
-python benchmarks/speed.py [--sizes 50 100 200 500 1000] [--repeats 9] [--large 5000] [--out FILE]
+python benchmarks/speed.py [--sizes 50 100 200 500 1000] [--repeats 9] [--run 1000] [--out FILE]
 """
 
 import argparse
@@ -18,9 +18,9 @@ from statistics import median
 
 import numpy as np
 
-from functions import FUNCTIONS, Array
+from functions import FUNCTIONS, Array, shifted
 from history import measurement, remember
-from peers import SUGGESTIONS, Seconds, installed, load, sobol_points, suggest_bopp
+from peers import PEERS, SUGGESTIONS, Seconds, installed, load, sobol_points, suggest_bopp
 from report import heading, markdown, publish
 
 AS_IT_COMES = (
@@ -47,7 +47,7 @@ def observations(n: int, seed: int) -> tuple[Array, Array]:
 
 def bound(n: int) -> float:
     """The most that bopp may take, as a multiple of the CPU seconds of Optuna's GPSampler."""
-    return 1 / 5 if n <= 200 else 1 / 3
+    return 1 / 10 if n <= 200 else 1 / 15 if n <= 500 else 1 / 20
 
 
 @contextmanager
@@ -146,18 +146,67 @@ def table_on_one_thread(peers: list[str], sizes: list[int], repeats: int) -> tup
     return f"{ONE_THREAD}\n\n{markdown(columns, rows)}", figures
 
 
-def large_run(n: int) -> tuple[float, float]:
+def large_run(n: int, dimension: int) -> tuple[float, float]:
     """CPU seconds of one suggestion from n observations, and this process's peak memory in GB."""
-    seconds = suggest_bopp(*observations(n, seed=0), 0).cpu
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    X = sobol_points(dimension, n, seed=0)
+    y = np.sum((X - 0.3) ** 2 + 0.1 * np.sin(9 * X), axis=1)
+    suggest_bopp(X[:20], y[:20], 0)  # warm up
+    return suggest_bopp(X, y, 0).cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
-def large_report(n: int) -> tuple[str, Figures]:
-    """One suggestion from many observations, in a process of its own."""
+def large_report(n: int, dimension: int, most: float) -> tuple[str, Figures]:
+    """One suggestion from many observations or in many dimensions, in a process of its own."""
     with fresh({}) as process:
-        seconds, memory = process.submit(large_run, n).result()
-    report = f"bopp at n = {n}, as it comes: {verdict(seconds, 30, ' s')}, peak {verdict(memory, 2, ' GB')}"
-    return report, {f"as it comes, n = {n}: cpu s": seconds, f"as it comes, n = {n}: GB": memory}
+        seconds, memory = process.submit(large_run, n, dimension).result()
+    case = f"n = {n}, d = {dimension}"
+    report = f"bopp at {case}, as it comes: {verdict(seconds, most, ' s')}, peak {verdict(memory, 1, ' GB')}"
+    return report, {f"as it comes, {case}: cpu s": seconds, f"as it comes, {case}: GB": memory}
+
+
+def whole_run(peer: str, budget: int) -> float:
+    """CPU seconds of all suggestions of a run on Hartmann6, and of telling their values."""
+    hartmann = shifted(FUNCTIONS["hartmann6"], 0)
+    evaluation = 0.0
+
+    def objective(u: Array) -> float:
+        nonlocal evaluation
+        began = time.process_time()
+        value = hartmann.evaluate(u)
+        evaluation += time.process_time() - began
+        return value
+
+    load(peer)
+    begin = time.process_time()
+    PEERS[peer](objective, hartmann.dimension, sobol_points(hartmann.dimension, 5, 0), budget, 0)
+    return time.process_time() - begin - evaluation
+
+
+def run_report(budget: int, figures: Figures) -> tuple[str, Figures]:
+    """A whole run of bopp and of TPE; GPSampler's is added up from its suggestions at the measured sizes."""
+    seconds = {}
+    for peer in installed(["bopp", "tpe"]):
+        with fresh({}) as process:
+            seconds[peer] = process.submit(whole_run, peer, budget).result()
+    report = f"A run of {budget} evaluations, d = 6, as it comes: bopp {seconds['bopp']:.3g} s of CPU"
+    found = {f"run of {budget}: cpu s": seconds["bopp"]}
+    if "tpe" in seconds:
+        share = seconds["bopp"] / seconds["tpe"]
+        report += f", TPE {seconds['tpe']:.3g} s, ratio {verdict(share, 3)}"
+        found[f"run of {budget}: / tpe"] = share
+    if whole := added_up(figures, budget):
+        share = seconds["bopp"] / whole
+        report += f"; GPSampler about {whole:.3g} s (between the sizes above by straight lines), "
+        report += f"ratio {verdict(share, 1 / 15)}"
+        found[f"run of {budget}: / gpsampler"] = share
+    return report, found
+
+
+def added_up(figures: Figures, budget: int) -> float:
+    """GPSampler's CPU seconds for all suggestions up to a budget, or 0 if they were not measured."""
+    name, over = "as it comes, n = {}: cpu s", "as it comes, n = {}: / gpsampler"
+    sizes = [n for n in range(budget + 1) if over.format(n) in figures]
+    seconds = [figures[name.format(n)] / figures[over.format(n)] for n in sizes]
+    return float(np.interp(np.arange(budget), sizes, seconds).sum()) if sizes else 0.0
 
 
 def import_report() -> tuple[str, Figures]:
@@ -181,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 100, 200, 500, 1000])
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--large", type=int, default=5000, help="0 leaves it out")
+    parser.add_argument("--run", type=int, default=1000, help="evaluations of a whole run; 0 leaves it out")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
 
@@ -190,8 +239,10 @@ def main() -> None:
     parts = [table_as_it_comes(plain, options.sizes, options.repeats)]
     with fresh(dict.fromkeys(THREADS, "1")) as process:
         parts.append(process.submit(table_on_one_thread, peers, options.sizes, options.repeats).result())
-    if options.large:
-        parts.append(large_report(options.large))
+    if options.run:
+        parts.append(run_report(options.run, parts[0][1]))
+    parts.append(large_report(10_000, 6, 5.0))
+    parts.append(large_report(200, 100, 0.3))
     parts.append(import_report())
 
     title = f"# Time of one suggestion, d = 6, median of {options.repeats}"
