@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bopp import Float, Optimizer, Problem, Recipe, initial, outcome, suggest
+from bopp import Float, Optimizer, Problem, Recipe, fitted, initial, outcome, suggest
 from bopp.acquisition import UCB, Acquisition, Scores, ei, log_ei, logarithmic, pi
 from bopp.belief import Belief, Beliefs
 from bopp.data import Array, Data, History
@@ -24,11 +24,12 @@ from bopp.memory import Memory
 from bopp.score import AverageScore
 from bopp.space import Space
 from bopp.suggest import REMEMBERED, believe
-from toys import KERNELS, known, slope, smooth
+from toys import KERNELS, known, peaked, slope, smooth
 
 PLANE = {"a": Float(0, 1), "b": Float(0, 1)}
 NOWHERE = np.empty((0, 2))
 BASE = replace(Recipe.default(), initial=initial.Sobol(3))
+ONE_OUTCOME = replace(BASE, outcome=outcome.power)  # one fit for each model: no other outcome is tried
 U = np.random.default_rng(8).random((7, 2))
 WEIGHTS = (0.6, 0.3, 0.1)
 
@@ -36,6 +37,7 @@ WEIGHTS = (0.6, 0.3, 0.1)
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
+    monkeypatch.setattr(fitted, "_fits", Memory(fitted.REMEMBERED))
 
 
 def processes() -> list[GP]:
@@ -443,7 +445,7 @@ def told(recipe: Recipe, count: int, **settings: Any) -> Optimizer:
 
 def test_a_batch_is_fitted_once_and_a_tell_fits_again() -> None:
     fit = Counted()
-    opt = told(replace(BASE, fit=fit), 6)
+    opt = told(replace(ONE_OUTCOME, fit=fit), 6)
     fit.calls.clear()
     batch = opt.ask(20)
     assert fit.calls == [6]
@@ -457,11 +459,11 @@ def test_a_batch_is_fitted_once_and_a_tell_fits_again() -> None:
 
 def test_a_second_optimizer_of_the_same_data_does_not_fit_again() -> None:
     fit = Counted()
-    opt = told(replace(BASE, fit=fit), 6)
+    opt = told(replace(ONE_OUTCOME, fit=fit), 6)
     opt.ask()
     fit.calls.clear()
     for seed in (0, 1):
-        other = Optimizer(PLANE, seed=seed, recipe=replace(BASE, fit=fit), trials=opt.trials)
+        other = Optimizer(PLANE, seed=seed, recipe=replace(ONE_OUTCOME, fit=fit), trials=opt.trials)
         other.ask()
     assert fit.calls == []
 
@@ -469,10 +471,10 @@ def test_a_second_optimizer_of_the_same_data_does_not_fit_again() -> None:
 def test_equal_data_in_new_arrays_are_the_same_data() -> None:
     fit = Counted()
     data = smooth(6, 2, seed=0)
-    first = believe(data, replace(BASE, fit=fit))
+    first = believe(data, replace(ONE_OUTCOME, fit=fit))
     again = believe(
         Data(np.asfortranarray(data.X), data.y.copy(), list(data.noise)),
-        replace(BASE, fit=Counted(calls=fit.calls)),
+        replace(ONE_OUTCOME, fit=Counted(calls=fit.calls)),
     )
     assert again is first
     assert fit.calls == [6]
@@ -516,20 +518,21 @@ def test_another_recipe_or_other_data_are_not_confused(what: str) -> None:
 
 def forgotten(data: Data, recipe: Recipe) -> suggest.Model:
     """What is believed where nothing is remembered."""
-    kept, suggest._models = suggest._models, Memory(REMEMBERED)
+    kept = suggest._models, fitted._fits
+    suggest._models, fitted._fits = Memory(REMEMBERED), Memory(fitted.REMEMBERED)
     try:
         return believe(data, recipe)
     finally:
-        suggest._models = kept
+        suggest._models, fitted._fits = kept
 
 
 def test_parts_that_do_not_matter_to_a_belief_share_it() -> None:
     data, fit = smooth(6, 2, seed=0), Counted()
-    first = believe(data, replace(BASE, fit=fit))
+    first = believe(data, replace(ONE_OUTCOME, fit=fit))
     for other in (
-        replace(BASE, fit=fit, acquisition=ei),
-        replace(BASE, fit=fit, initial=initial.Uniform(9)),
-        replace(BASE, fit=fit, pseudo=bopp_neighbours()),
+        replace(ONE_OUTCOME, fit=fit, acquisition=ei),
+        replace(ONE_OUTCOME, fit=fit, initial=initial.Uniform(9)),
+        replace(ONE_OUTCOME, fit=fit, pseudo=bopp_neighbours()),
     ):
         assert believe(data, other) is first
     assert fit.calls == [6]
@@ -555,7 +558,7 @@ def test_settings_that_are_arrays_are_no_trouble() -> None:
 
 def test_only_a_few_models_are_kept_the_latest() -> None:
     fit = Counted()
-    recipe = replace(BASE, fit=fit)
+    recipe = replace(ONE_OUTCOME, fit=fit)
     sets = [smooth(6, 2, seed=seed) for seed in range(REMEMBERED + 1)]
     for data in sets:
         believe(data, recipe)
@@ -590,7 +593,7 @@ def test_a_fit_that_raised_is_asked_again() -> None:
             raise RuntimeError("not yet")
         return MAP()(data, kernel, rng)
 
-    recipe = replace(BASE, fit=moody)
+    recipe = replace(ONE_OUTCOME, fit=moody)
     with pytest.raises(RuntimeError, match="not yet"):
         believe(smooth(6, 2, seed=0), recipe)
     assert believe(smooth(6, 2, seed=0), recipe) is believe(smooth(6, 2, seed=0), recipe)
@@ -611,6 +614,7 @@ def test_suggestions_are_the_same_with_and_without_memory(
     without = []
     for _ in range(4):
         monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
+        fitted.forget()
         without.append(twin.ask().params)
     assert with_memory == without
 
@@ -694,12 +698,12 @@ def test_a_generator_is_fresh_for_each_call_and_another_for_each_name() -> None:
 def observed(
     noise: Any, recipe: Recipe = BASE, a: float = 1.0, b: float = 0.0, direction: Any = None
 ) -> Optimizer:
-    """Eight observations, each with its noise, in the unit a y + b."""
+    """Eight observations of a loss, each with its noise, in the unit a y + b."""
     opt = Optimizer(PLANE, direction, recipe=recipe)
-    data = smooth(8, 2, seed=1)
+    data = peaked(8, 2, seed=1)
     for x, y, sd in zip(data.X, data.y, np.broadcast_to(noise, 8), strict=True):
         params = {"a": float(x[0]), "b": float(x[1])}
-        opt.observe(params, a * float(y) + b, None if sd == 0.0 else abs(a) * float(sd))
+        opt.observe(params, b - a * float(y), None if sd == 0.0 else abs(a) * float(sd))
     return opt
 
 

@@ -25,7 +25,7 @@ from bopp.score import AverageScore
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space
 from bopp.suggest import Recipe, believe, suggest
-from toys import data_of, gp_of, known, slope, smooth
+from toys import data_of, gp_of, known, peaked, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 MIXED = Space({"x": Float(0, 1), "n": Int(1, 50), "act": Choice(["relu", "tanh", "elu"])})
@@ -50,7 +50,7 @@ def seen(data: Data) -> History:
 
 
 def plane(n: int = 8, seed: int = 0) -> History:
-    return seen(smooth(n, 2, seed))
+    return seen(peaked(n, 2, seed))
 
 
 def mixed(n: int = 8, seed: int = 0) -> History:
@@ -94,7 +94,8 @@ def draws(key: tuple[int, int], trials: int = 8) -> list[float]:
         drawn.append(rng.random())
         return np.zeros(2)
 
-    suggest(PLANE, replace(BASE, fit=fit, pseudo=policy, search=search), plane(trials), key)
+    recipe = replace(BASE, fit=fit, pseudo=policy, search=search, outcome=outcomes.power)
+    suggest(PLANE, recipe, plane(trials), key)
     return drawn
 
 
@@ -185,6 +186,7 @@ def same_model(one: GP, other: GP) -> bool:
         and np.array_equal(one.lengthscale, other.lengthscale)
         and one.variance == other.variance
         and one.noise == other.noise
+        and one.trend == other.trend
     )
 
 
@@ -234,11 +236,12 @@ def test_iterations_count_from_one_after_the_initial_design(trials: int, t: int)
     assert {seen.t for seen in (*watch.shown, *watch.scored)} == {t}
 
 
+@pytest.mark.parametrize("outcome", [outcomes.power, outcomes.standardised])
 @pytest.mark.parametrize("policy", [none, mirror])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_algorithm_2_step_by_step(policy: Policy, seed: int) -> None:
+def test_algorithm_2_step_by_step(policy: Policy, seed: int, outcome: outcomes.Outcome) -> None:
     """The suggestion has a larger score than a thousand random points, on the posterior built by hand."""
-    recipe = replace(BASE, pseudo=policy, acquisition=log_ei, search=Gradients())
+    recipe = replace(BASE, pseudo=policy, acquisition=log_ei, search=Gradients(), outcome=outcome)
     history = plane(seed=seed)
     u = suggest(PLANE, recipe, history, (seed, 8))
     y = recipe.outcome(history.data.y)(history.data.y)

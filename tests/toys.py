@@ -27,6 +27,14 @@ def smooth(n: int, d: int, seed: int) -> Data:
     return Data(X, (y - y.mean()) / y.std())
 
 
+def peaked(n: int, d: int, seed: int) -> Data:
+    """As `smooth`, but the best is inside the cube: what a model expects there is no corner."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.sin(4.0 * X).sum(axis=1) + 0.5 * np.sin(8.0 * X @ rng.uniform(0.5, 1.5, d))
+    return Data(X, (y - y.mean()) / y.std())
+
+
 def known(
     data: Data,
     gp: GP | None = None,
