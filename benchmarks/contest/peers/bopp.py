@@ -7,8 +7,15 @@ from contest.task import Params
 
 
 class Bopp:
-    def __init__(self, space: Mapping[str, bopp.Parameter], seed: int, budget: int, noisy: bool):
-        self.optimizer = bopp.Optimizer(space, direction="minimize", seed=seed)
+    def __init__(
+        self,
+        space: Mapping[str, bopp.Parameter],
+        seed: int,
+        budget: int,
+        noisy: bool,
+        recipe: bopp.Recipe | None = None,
+    ):
+        self.optimizer = bopp.Optimizer(space, direction="minimize", seed=seed, recipe=recipe)
         self.asked: bopp.Trial | None = None
 
     def ask(self) -> Params:
