@@ -107,7 +107,7 @@ bench-speed: .venv-bench/ready
 
 bench-regret-small: .venv-bench/ready
 	rm -rf benchmarks/results/bopp # the peers' runs are kept, ours are of this source
-	$(BENCH)/python benchmarks/regret.py --out docs/regret.md
+	$(BENCH)/python benchmarks/regret.py
 
 bench-batch: .venv/test
 	$(RUN)/python benchmarks/batch.py --out docs/batch.md

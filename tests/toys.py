@@ -14,6 +14,7 @@ from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.outcome import Scale
+from bopp.quadratic import BOWL
 from bopp.space import Space
 
 KERNELS: tuple[Kernel, ...] = (SquaredExponential(), Matern52())
@@ -69,6 +70,14 @@ def data_of(belief: Belief) -> Data:
     """The data that a belief has seen."""
     assert isinstance(belief, Posterior)
     return belief.data
+
+
+def features(U: Array) -> Array:
+    """Functions of the cube (m, ...) of which a quadratic trend is a sum, each weighted by a N(0, 1)."""
+    u = (U - 0.5) * np.sqrt(12.0 / U.shape[1])
+    pairs = (u[:, :, None] * u[:, None, :]).reshape(len(u), -1)
+    round_bowl = np.sqrt(BOWL) * (u**2).sum(axis=1, keepdims=True)
+    return np.hstack([np.ones((len(u), 1)), np.sqrt(2.0) * u, pairs, round_bowl])
 
 
 def slope(f: Callable[[Array], float], x: Array, step: float = 1e-5) -> Array:

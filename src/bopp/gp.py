@@ -159,7 +159,7 @@ class Posterior:
         v = _solve(self.L, self.gp.covariance(self.data.X, U)[0])
         K = self.gp.covariance(U, U)[0] - v.T @ v
         K.flat[:: len(U) + 1] += VARIANCE_FLOOR * self.gp.variance
-        L = np.tril(cholesky(K))
+        L = np.tril(cholesky(K, self.gp.variances(U)))
         return np.asarray(self.whitened @ v + rng.standard_normal((count, len(U))) @ L.T)
 
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:

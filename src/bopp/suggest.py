@@ -66,7 +66,7 @@ class Recipe:
 
     @staticmethod
     def default() -> Recipe:
-        """The best recipe that we measured; docs/regret.md and docs/speed.md have the figures."""
+        """The best recipe that we measured; docs/benchmarks.md has the figures, docs/decisions.md why."""
         return Recipe()
 
     @staticmethod
