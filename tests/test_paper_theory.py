@@ -135,8 +135,9 @@ def test_two_far_points_and_one_pseudo_point_exceed_the_papers_gamma() -> None:
     assert along > gamma - least
 
 
-def test_greedy_gain_is_that_of_its_choice_and_beats_random_sets() -> None:
-    gp, U = model(KERNELS[1]), points(40, 8)
+@pytest.mark.parametrize("trend", [0.0, 0.3])
+def test_greedy_gain_is_that_of_its_choice_and_beats_random_sets(trend: float) -> None:
+    gp, U = replace(model(KERNELS[1]), trend=trend), points(40, 8)
     greedy = theory.greedy_information(gp, U, 6)
     chosen: list[int] = []
     for t in range(6):

@@ -13,9 +13,11 @@ import pytest
 
 from bopp import AtMost, Choice, Float, Optimizer, Problem, Recipe, Result, Trial, fit, open_study, pseudo
 from bopp.belief import Beliefs
-from bopp.data import Array, History
+from bopp.data import Array, Data, History
 from bopp.errors import RecipeError, TellError
+from bopp.gp import GP
 from bopp.initial import Sobol
+from bopp.kernels import Matern52
 from bopp.outcome import raw
 from bopp.score import AverageScore
 from bopp.search import Gradients, Score
@@ -107,6 +109,26 @@ def test_what_no_trial_explains_is_the_variance_that_is_left() -> None:
     assert told.sd is not None
     (rest,) = [pull.share for pull in told.pulls if pull.number is None]
     assert rest == pytest.approx(told.sd**2 / 2.0)
+
+
+@pytest.mark.parametrize("x", [0.0, 0.45, 1.0])
+def test_with_a_trend_a_share_is_that_of_the_variance_there(x: float) -> None:
+    """A trend varies more at the ends than in the middle."""
+    trend, deviation = 0.5, fit.LogNormal(math.log(0.5), 1e-6)
+    trials = [Trial(i, {"x": x}, "done", {"value": math.sin(i)}) for i, x in enumerate((0.2, 0.7))]
+    result = Result(Problem({"x": Float(0, 1)}), (*trials, Trial(2, {"x": x})))
+    priors = fit.Priors(fit.LogNormal(0.0, 1e-6), trend=deviation)
+    told = result.explain(2, Recipe(initial=Sobol(2), outcome=raw, fit=fit.MAP(priors, 2.0, 1e-2)))
+    gp = GP(Matern52(), np.array([1.0]), 2.0, 1e-2, trend)
+    (prior,) = gp.variances(np.array([[x]]))
+    assert told.sd is not None
+    shares = {pull.number: pull.share for pull in told.pulls}
+    assert shares[None] == pytest.approx(told.sd**2 / prior, rel=1e-4)
+    worth = []
+    for place in (0.2, 0.7):
+        left = gp.condition(Data([[place]], [0.0]))(np.array([[x]]))[1][0] ** 2
+        worth.append(1.0 / left - 1.0 / prior)  # the precision that this trial alone gives
+    assert shares[0] / shares[1] == pytest.approx(worth[0] / worth[1], rel=1e-4)
 
 
 def test_two_trials_at_one_place_have_equal_shares() -> None:

@@ -163,7 +163,7 @@ def greedy_information(gp: GP, U: Array, T: int) -> Array:
     _check_positive("T", T)
     if U.ndim != 2 or len(U) == 0:
         raise RecipeError(f"wanted candidates (m, d), got {U.shape}")
-    variance, sd = np.full(len(U), gp.variance), np.empty(T)
+    variance, sd = gp.variances(U), np.empty(T)
     rows = np.empty((T, len(U)))  # of the Cholesky factor of what was chosen, against all of U
     for t in range(T):
         best = int(np.argmax(variance))

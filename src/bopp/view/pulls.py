@@ -125,18 +125,19 @@ def _owners(problem: Problem, then: Sequence[Trial], sources: Sequence[Source]) 
 def _parts(belief: Belief, model: Model, u: Array) -> Array | None:
     """The parts (n + 1,) of the variance at u: of all points seen, measured ones first, and what is left.
 
-    A point alone, of covariance k with the value at u, is as good as a measurement of it with a precision of
-    k^2 / (s^2 (s^2 + noise) - k^2), in units of 1 / s^2.
+    A point alone, of variance v and covariance k with the value at u, is as good as a measurement of that
+    with a precision of k^2 / (s^2 (v + noise) - k^2), in units of 1 / s^2.
     """
     process = belief.rest if isinstance(belief, Trended) else belief
     if not isinstance(process, Posterior):
         return None
-    seen, s2 = process.data, process.gp.variance
+    seen, s2 = process.data, float(process.gp.variances(u)[0])
     if not np.array_equal(seen.X[: len(model.data)], model.data.X):
         return None
     k = process.gp.covariance(seen.X, u)[0][:, 0]
-    left = s2 * (s2 + process.gp.noise + seen.noise) - k**2
-    alone = k**2 / np.maximum(left, VARIANCE_FLOOR * s2**2)
+    v = process.gp.variances(seen.X)
+    left = s2 * (v + process.gp.noise + seen.noise) - k**2
+    alone = k**2 / np.maximum(left, VARIANCE_FLOOR * s2 * v)
     rest = min(float(process(u)[1][0]) ** 2 / s2, 1.0) if alone.any() else 1.0
     return np.append((1.0 - rest) * alone / (alone.sum() or 1.0), rest)
 
