@@ -64,7 +64,9 @@ def test_covariance_is_that_of_scikit_learn_and_of_the_features(gp: GP) -> None:
 @pytest.mark.parametrize("gp", EVERY)
 def test_the_expected_squared_difference_is_that_of_the_covariance(gp: GP) -> None:
     A, B = elsewhere(), elsewhere()[::-1]
-    wanted = [K.sum() for K in ([[1, -1], [-1, 1]] * reference(gp, np.vstack(pair)) for pair in zip(A, B))]
+    K = reference(gp, np.vstack([A, B]))
+    own, between = K.diagonal(), K[:9, 9:].diagonal()
+    wanted = own[:9] + own[9:] - 2.0 * between
     np.testing.assert_allclose(gp.difference(A, B), wanted, rtol=1e-9, atol=1e-12)
 
 
@@ -84,11 +86,9 @@ def test_gradient_of_the_log_likelihood_is_its_difference_quotient(gp: GP, noise
     data = sample(noise)
 
     def at(theta: Array) -> float:
-        lengthscale, (variance, noise) = np.exp(theta[:-2]), np.exp(theta[-2:]).tolist()
-        trend = 0.0
-        if gp.trend:
-            *lengthscale, trend = lengthscale
-        return GP(gp.kernel, np.array(lengthscale), variance, noise, trend).log_likelihood(data)
+        count = len(gp.lengthscale)
+        trend, variance, noise = np.exp(theta[count:]) if gp.trend else (0.0, *np.exp(theta[count:]))
+        return GP(gp.kernel, np.exp(theta[:count]), variance, noise, trend).log_likelihood(data)
 
     theta = np.log([*gp.lengthscale, *([gp.trend] if gp.trend else []), gp.variance, gp.noise])
     gradient = gp.log_likelihood_gradient(data)[1]
@@ -231,7 +231,7 @@ def test_other_points_or_noises_are_not_taken_for_those_seen(gp: GP) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_hardly_any_noise_under_a_large_trend_is_no_trouble(seed: int) -> None:
-    """What is left of a variance of some hundreds, next to points that are known, is less than its rounding."""
+    """Of a variance of some hundreds, what is left beside points that are known is less than rounding."""
     rng = np.random.default_rng(seed)
     X = np.clip(rng.integers(0, 2, (300, 3)) + rng.uniform(-1e-3, 1e-3, (300, 3)), 0.0, 1.0)
     near = np.clip(X[:100] + rng.uniform(-1e-3, 1e-3, (100, 3)), 0.0, 1.0)

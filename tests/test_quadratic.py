@@ -70,7 +70,7 @@ def test_the_average_variance_over_the_cube_hardly_depends_on_the_dimension(d: i
 
 
 def test_a_round_bowl_is_known_sooner_than_an_arbitrary_quadratic_function() -> None:
-    """After 3 d values, d = 8, where 45 would be needed: a bowl is off by half of what a saddle is, or less."""
+    """After 3 d values in 8 dimensions, a bowl is off by less than half of what a saddle is."""
     d, errors = 8, {"bowl": 0.0, "saddle": 0.0}
     for seed in range(20):
         rng = np.random.default_rng(seed)
