@@ -1,6 +1,7 @@
 """Variants of the default on tasks for choosing, beside the default: what each part of it brings.
 
-python benchmarks/choosing.py [--variants ...] [--groups bbob] [--seeds 1 2 3] [--jobs 1] [--out FILE]
+python benchmarks/choosing.py [--variants ...] [--groups bbob] [--seeds 1 2 3] [--dimension 5] [--jobs 1]
+                              [--out FILE]
 
 Runs are kept in benchmarks/results/choosing; delete those of a variant after a change to bopp. None of these
 tasks is in docs/benchmarks.md.
@@ -19,6 +20,8 @@ import numpy as np
 
 import bopp
 from bopp import Recipe, fit, outcome, search
+from contest.peers import PEERS, Factory
+from contest.peers.bent import Bent
 from contest.peers.bopp import Bopp
 from contest.reading import subject
 from contest.records import Record, append, file_of
@@ -60,10 +63,21 @@ VARIANTS: dict[str, Callable[[Recipe], Recipe]] = {
 }
 
 
+PEER = "GPSampler"
+BENT = "GPSampler, told values bent by the power"
+
+
+def factory(label: str) -> Factory:
+    """What makes the optimizer with this label."""
+    if label in VARIANTS:
+        return partial(Bopp, recipe=VARIANTS[label](Recipe.default()))
+    own = PEERS["gpsampler"].factory
+    return own if label == PEER else partial(Bent, factory=own)
+
+
 def execute(task: Task, label: str) -> Record:
     """One run of a variant, in this process."""
-    recipe = VARIANTS[label](Recipe.default())
-    return run(task, partial(Bopp, recipe=recipe), label, EVALUATIONS)
+    return run(task, factory(label), label, EVALUATIONS)
 
 
 def found(group: str, name: str, label: str) -> Record:
@@ -108,18 +122,24 @@ def row(group: str, table: Scores, label: str) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--variants", nargs="+", choices=[*VARIANTS, PEER, BENT], default=list(VARIANTS))
     parser.add_argument("--groups", nargs="+", default=["bbob"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--dimension", type=int, help="only tasks of so many parameters")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="the rows as JSON, for docs/benchmarks.md")
+    parser.add_argument("--out", type=Path, help="adds the rows as JSON, for docs/benchmarks.md")
     options = parser.parse_args()
     labels = list(dict.fromkeys([DEFAULT, *options.variants]))
     found = []
     for group in options.groups:
-        tasks = [task for task in tasks_of(group, "choosing") if task.seed in options.seeds]
+        tasks = [
+            task
+            for task in tasks_of(group, "choosing")
+            if task.seed in options.seeds and options.dimension in (None, len(task.space))
+        ]
         make(group, tasks, labels, options.jobs)
-        found += rows(group, tasks, labels)
+        name = f"{group}, d = {options.dimension}" if options.dimension else group
+        found += [{**one, "group": name} for one in rows(group, tasks, labels)]
     columns = ["variant", "group", f"log10 regret after {EVALUATIONS}", "difference", "95 % interval"]
     cells = [[str(cell) for cell in one.values()] for one in found]
     publish(["# Variants of the default", heading(), markdown(columns, cells)], None)
@@ -128,7 +148,10 @@ def main() -> None:
             f"Tasks for choosing, {EVALUATIONS} evaluations, seeds {', '.join(map(str, options.seeds))}; "
             "none of them is in the tables above. A positive difference is worse than the default."
         )
-        options.out.write_text(json.dumps({"about": about, "rows": found}, indent=1) + "\n")
+        kept_rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
+        new = {(one["label"], one["group"]) for one in found}
+        others = [one for one in kept_rows if (one["label"], one["group"]) not in new]
+        options.out.write_text(json.dumps({"about": about, "rows": others + found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ are two runs for each, with other random numbers, and their mean is compared; bu
 more, whose functions are others. Functions of 2 to 8 dimensions with optima off centre, seeds 0 and up, twice
 as many for earlier studies and for what is wrong.
 
-Settings were chosen on six other functions (those of benchmarks/functions.py) with seeds from 1000. The table was made
+Settings were chosen on six other functions (in functions.py) with seeds from 1000. The table was made
 twice before, with seeds 0 to 9: once before faults in the weighing were mended, and once with another way to
 weigh where the best is, by which the wrong corner cost 0.24 at 60 evaluations. That row was the reason to
 weigh it anew; how was chosen on the six. Later, true symmetries were found to be taken for false ones too
