@@ -176,9 +176,9 @@ class MAP:
         return _others(self.priors or Priors())
 
     def _gp(self, theta: Array, kernel: Kernel) -> GP:
-        count = len(self._others)
-        others = dict(zip(self._others, np.exp(theta[-count:]).tolist(), strict=True))
-        return GP(kernel, np.exp(theta[:-count]), **others)
+        names = self._others
+        others = dict(zip(names, np.exp(theta)[-len(names) :].tolist(), strict=True))
+        return GP(kernel, np.exp(theta[: -len(names)]), **others)
 
 
 def MaximumLikelihood(

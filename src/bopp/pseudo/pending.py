@@ -16,6 +16,8 @@ MOST_SHOWN = (
     1000  # pending or failed points in a model: that many cost a tenth of a second, ten times more minutes
 )
 
+MANY = 500  # observations of which the mean alone is asked for, which is far cheaper
+
 Valuation = Callable[[Known, Array], Array]
 
 
@@ -34,7 +36,7 @@ class Pending(Adds):
 
     def __call__(self, known: Known) -> Data:
         X = _shown(known.pending)
-        return Data(X, _valuation(self.value)(known, X))
+        return _valued(X, self.value, known)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ class Failed(Adds):
 
     def __call__(self, known: Known) -> Data:
         X = _shown(known.failed)
-        return Data(X, _valuation(self.value)(known, X))
+        return _valued(X, self.value, known)
+
+
+def _valued(X: Array, value: str | Valuation, known: Known) -> Data:
+    return Data(X, _valuation(value)(known, X) if len(X) else np.empty(0))
 
 
 VALUATIONS: dict[str, Valuation] = {
@@ -86,7 +92,8 @@ def _pessimistic(known: Known, X: Array) -> Array:
 
 def _incumbent(known: Known) -> float:
     """The model's mean at the incumbent, the observed point where it is highest."""
-    return float(known.posterior(known.data.X)[0].max())
+    X = known.data.X
+    return float((known.posterior.mean(X) if len(X) > MANY else known.posterior(X)[0]).max())
 
 
 def _same(X: Array, value: float) -> Array:
