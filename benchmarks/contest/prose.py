@@ -11,16 +11,21 @@ same seed goes to the optimizer and makes the noise, so that all comparisons are
 of its own with one thread. Peers run as their libraries come, with their own defaults, except that the given
 points take the place of their own random beginnings; bopp, too, runs as it comes. Nothing is set for a task
 or a group. Those whose interface asks for the budget, or for whether values carry noise, are told; bopp is
-told neither. CPU seconds are those of asking and telling, without the evaluations.
+told neither. CPU seconds are those of asking and telling, without the evaluations; other jobs shared the
+machine, so they are only roughly comparable: [speed.md](speed.md) measures time.
 
 **What was chosen on what.** The settings of bopp's default were chosen on tasks that are not on this page: on
-BBOB's instances 1 to 3, where this page has 4 and 5, and in the other groups on other instances, functions or
-data sets; on the models of the paper nothing was chosen. An instance shifts and rotates its function: the
-tasks of this page are new, the 24 functions of BBOB are not. The peers had no such preparation here.
+BBOB's instances 1 and 2, where this page has 4 and 5, and in the other groups on other instances, functions
+or data sets; [decisions.md](decisions.md) has what was tried. The priors of length-scales and noise, and the
+power by which values are bent, are older: they were chosen on six classic functions. On the models of the
+paper nothing was chosen. An instance shifts and rotates its function: the tasks of this page are new, the 24
+functions of BBOB are not, and they were made by people who study optimizers: many are bowls underneath, which
+bopp's trend looks for. The peers had no such preparation here.
 
-**Who is missing.** HEBO, which did not install within ten minutes. Peers that are slow, or cannot work on
-some spaces, ran on fewer tasks: [who ran on less](#who-ran-on-less) says which and why. They are compared in
-tables of their own, on the tasks that they have, together with all who ran on everything.
+**Who is missing.** HEBO, which did not install within ten minutes, and Optuna's AutoSampler, which Optuna 5.0
+does not contain. Peers that are slow, or cannot work on some spaces, ran on fewer tasks: [who ran on
+less](#who-ran-on-less) says which and why. They are compared in tables of their own, on the tasks that they
+have, together with all who ran on everything.
 
 **How to read it.** The regret is the gap between the best true value so far and the optimum, at least 1e-8;
 one dex is a factor of ten in it. Where nobody knows the optimum, it is the gap to the best value that anybody
