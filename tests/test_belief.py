@@ -29,7 +29,6 @@ from toys import KERNELS, known, peaked, slope, smooth
 PLANE = {"a": Float(0, 1), "b": Float(0, 1)}
 NOWHERE = np.empty((0, 2))
 BASE = replace(Recipe.default(), initial=initial.Sobol(3))
-ONE_OUTCOME = replace(BASE, outcome=outcome.power)  # one fit for each model: no other outcome is tried
 U = np.random.default_rng(8).random((7, 2))
 WEIGHTS = (0.6, 0.3, 0.1)
 
@@ -445,7 +444,7 @@ def told(recipe: Recipe, count: int, **settings: Any) -> Optimizer:
 
 def test_a_batch_is_fitted_once_and_a_tell_fits_again() -> None:
     fit = Counted()
-    opt = told(replace(ONE_OUTCOME, fit=fit), 6)
+    opt = told(replace(BASE, fit=fit), 6)
     fit.calls.clear()
     batch = opt.ask(20)
     assert fit.calls == [6]
@@ -459,11 +458,11 @@ def test_a_batch_is_fitted_once_and_a_tell_fits_again() -> None:
 
 def test_a_second_optimizer_of_the_same_data_does_not_fit_again() -> None:
     fit = Counted()
-    opt = told(replace(ONE_OUTCOME, fit=fit), 6)
+    opt = told(replace(BASE, fit=fit), 6)
     opt.ask()
     fit.calls.clear()
     for seed in (0, 1):
-        other = Optimizer(PLANE, seed=seed, recipe=replace(ONE_OUTCOME, fit=fit), trials=opt.trials)
+        other = Optimizer(PLANE, seed=seed, recipe=replace(BASE, fit=fit), trials=opt.trials)
         other.ask()
     assert fit.calls == []
 
@@ -471,10 +470,10 @@ def test_a_second_optimizer_of_the_same_data_does_not_fit_again() -> None:
 def test_equal_data_in_new_arrays_are_the_same_data() -> None:
     fit = Counted()
     data = smooth(6, 2, seed=0)
-    first = believe(data, replace(ONE_OUTCOME, fit=fit))
+    first = believe(data, replace(BASE, fit=fit))
     again = believe(
         Data(np.asfortranarray(data.X), data.y.copy(), list(data.noise)),
-        replace(ONE_OUTCOME, fit=Counted(calls=fit.calls)),
+        replace(BASE, fit=Counted(calls=fit.calls)),
     )
     assert again is first
     assert fit.calls == [6]
@@ -528,11 +527,11 @@ def forgotten(data: Data, recipe: Recipe) -> suggest.Model:
 
 def test_parts_that_do_not_matter_to_a_belief_share_it() -> None:
     data, fit = smooth(6, 2, seed=0), Counted()
-    first = believe(data, replace(ONE_OUTCOME, fit=fit))
+    first = believe(data, replace(BASE, fit=fit))
     for other in (
-        replace(ONE_OUTCOME, fit=fit, acquisition=ei),
-        replace(ONE_OUTCOME, fit=fit, initial=initial.Uniform(9)),
-        replace(ONE_OUTCOME, fit=fit, pseudo=bopp_neighbours()),
+        replace(BASE, fit=fit, acquisition=ei),
+        replace(BASE, fit=fit, initial=initial.Uniform(9)),
+        replace(BASE, fit=fit, pseudo=bopp_neighbours()),
     ):
         assert believe(data, other) is first
     assert fit.calls == [6]
@@ -558,7 +557,7 @@ def test_settings_that_are_arrays_are_no_trouble() -> None:
 
 def test_only_a_few_models_are_kept_the_latest() -> None:
     fit = Counted()
-    recipe = replace(ONE_OUTCOME, fit=fit)
+    recipe = replace(BASE, fit=fit)
     sets = [smooth(6, 2, seed=seed) for seed in range(REMEMBERED + 1)]
     for data in sets:
         believe(data, recipe)
@@ -593,7 +592,7 @@ def test_a_fit_that_raised_is_asked_again() -> None:
             raise RuntimeError("not yet")
         return MAP()(data, kernel, rng)
 
-    recipe = replace(ONE_OUTCOME, fit=moody)
+    recipe = replace(BASE, fit=moody)
     with pytest.raises(RuntimeError, match="not yet"):
         believe(smooth(6, 2, seed=0), recipe)
     assert believe(smooth(6, 2, seed=0), recipe) is believe(smooth(6, 2, seed=0), recipe)

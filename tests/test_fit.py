@@ -14,16 +14,20 @@ from bopp.fit import (
     LENGTHSCALES,
     MAP,
     NOISES,
+    TRENDS,
     VARIANCES,
+    LogNormal,
     MaximumLikelihood,
     Priors,
     SliceSampling,
     slice_step,
+    telling,
 )
 from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from toys import KERNELS, gp_of, slope, smooth
 
+TREND = Priors(trend=LogNormal(-3.0, 3.0))
 ALL_KERNELS: list[Kernel] = [*KERNELS, SquaredExponential(ard=False), Matern52(ard=False)]
 
 
@@ -46,7 +50,7 @@ def fitted(fit: MAP, data: Data, kernel: Kernel, seed: int = 0) -> GP:
 
 
 def theta_of(gp: GP) -> Array:
-    return np.log([*gp.lengthscale, gp.variance, gp.noise])
+    return np.log([*gp.lengthscale, *([gp.trend] if gp.trend else []), gp.variance, gp.noise])
 
 
 @pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), MAP(variance=1.3), SliceSampling()])
@@ -59,6 +63,26 @@ def test_gradient_of_the_density_is_its_difference_quotient(fit: MAP, kernel: Ke
     np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("fit", [MAP(TREND), SliceSampling(TREND)])
+@pytest.mark.parametrize("kernel", ALL_KERNELS)
+def test_gradient_of_the_density_with_a_trend_is_its_difference_quotient(fit: MAP, kernel: Kernel) -> None:
+    data = noisy()
+    theta = np.log([0.4, 0.9, 0.2, 1.3, 0.02] if kernel.ard else [0.4, 0.2, 1.3, 0.02])
+    gradient = fit.log_density(theta, data, kernel)[1]
+    wanted = slope(lambda theta: fit.log_density(theta, data, kernel)[0], theta)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_density_with_a_trend_is_likelihood_times_lognormal_priors() -> None:
+    data, priors = noisy(), TREND
+    theta = np.log([0.4, 0.9, 0.2, 1.3, 0.02])
+    likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02, 0.2).log_likelihood(data)
+    rows = [priors.lengthscale, priors.lengthscale, LogNormal(-3.0, 3.0), priors.variance, priors.noise]
+    log_prior = sum(-0.5 * ((t - row.mean) / row.sd) ** 2 for t, row in zip(theta, rows, strict=True))
+    density = MAP(TREND).log_density(theta, data, Matern52())[0]
+    assert density == pytest.approx(likelihood + log_prior, rel=1e-10)
+
+
 def test_density_is_likelihood_times_lognormal_priors() -> None:
     data, priors = noisy(), Priors()
     theta = np.log([0.4, 0.9, 1.3, 0.02])
@@ -69,13 +93,14 @@ def test_density_is_likelihood_times_lognormal_priors() -> None:
     assert MAP(None).log_density(theta, data, Matern52())[0] == pytest.approx(likelihood, rel=1e-10)
 
 
-@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood()])
+@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), MAP(TREND)])
 @pytest.mark.parametrize("kernel", ALL_KERNELS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_fit_is_a_local_maximum(fit: MAP, kernel: Kernel, seed: int) -> None:
     data = noisy(40, 2, seed)
-    theta = theta_of(fitted(fit, data, kernel))
-    bounds = [LENGTHSCALES] * (len(theta) - 2) + [VARIANCES, NOISES]
+    gp = fitted(fit, data, kernel)
+    theta = theta_of(gp)
+    bounds = [LENGTHSCALES] * len(gp.lengthscale) + [TRENDS] * (gp.trend > 0.0) + [VARIANCES, NOISES]
     low, high = np.log(bounds).T
     top = fit.log_density(theta, data, kernel)[0]
     for axis in np.eye(len(theta)):
@@ -96,6 +121,17 @@ def test_maximum_likelihood_recovers_the_hyperparameters_that_the_data_were_draw
     assert np.abs(np.log(found.lengthscale / truth.lengthscale)).max() < math.log(1.8)
     assert abs(math.log(found.variance / truth.variance)) < math.log(5.0)
     assert abs(math.log(found.noise / truth.noise)) < math.log(2.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_values_with_a_trend_are_believed_to_have_one(seed: int) -> None:
+    """Drawn with a trend of 1 and without: the one that is found differs by more than a factor of ten."""
+    found = [
+        fitted(MAP(TREND), drawn(GP(Matern52(), np.full(3, 0.2), 0.1, 1e-4, trend), 40, 3, seed), Matern52())
+        for trend in (1.0, 0.0)
+    ]
+    assert found[0].trend > 10.0 * found[1].trend
+    assert 0.1 < found[0].trend < 10.0
 
 
 def test_a_column_without_effect_gets_the_longer_lengthscale() -> None:
@@ -304,6 +340,72 @@ def test_slice_sampling_without_priors_and_of_many_points_works() -> None:
     assert all(np.all(np.isfinite(theta_of(gp_of(model)))) for model in models)
 
 
+# what is fitted anew, and when
+
+
+@pytest.mark.parametrize("refit", [1e-9, 0.03, 0.1, 0.5, 1.0])
+def test_milestones_are_passed_one_after_the_other(refit: float) -> None:
+    """Each is at most so many values, and the one of its own number: it does not matter when one asks."""
+    fit = MAP(refit=refit)
+    due = [fit.milestone(n) for n in range(1, 2000)]
+    assert all(1 <= milestone <= n for n, milestone in enumerate(due, 1))
+    assert due == sorted(due)
+    assert all(fit.milestone(milestone) == milestone for milestone in set(due))
+
+
+@pytest.mark.parametrize("refit", [0.03, 0.1, 0.5, 1.0])
+def test_between_milestones_data_grow_by_the_share_and_no_more(refit: float) -> None:
+    fit = MAP(refit=refit)
+    passed = sorted({fit.milestone(n) for n in range(1, 5000)})
+    grown = np.diff(passed)
+    assert np.all(grown <= np.maximum(1, refit * np.array(passed[:-1])))
+    assert np.all(grown + 1 > refit * np.array(passed[:-1]))  # not sooner than a whole number has to be
+    assert len(passed) < 1000
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 100, 12345])
+def test_without_a_share_every_number_is_a_milestone(n: int) -> None:
+    assert MAP().milestone(n) == n
+
+
+def test_the_least_noise_bounds_the_noise_that_is_fitted() -> None:
+    X = np.random.default_rng(0).random((30, 2))
+    exact = Data(X, (X**2).sum(axis=1))
+    low = LogNormal(math.log(1e-11), 1.0)
+    for least in (1e-11, 1e-8, 1e-2):
+        fit = MAP(Priors(noise=low, trend=LogNormal(0.0, 1.0)), least_noise=least)
+        noise = fitted(fit, exact, Matern52()).noise
+        assert noise >= least * (1 - 1e-12)
+        assert noise < 1e-8 or least >= 1e-8
+    assert noise == pytest.approx(1e-2, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "most"), [(50, 8), (50, 49), (1000, 240), (7, 1), (9, 3.9)])
+def test_the_best_quarter_and_others_from_end_to_end_tell_most(n: int, most: float) -> None:
+    y = np.random.default_rng(n).normal(size=n)
+    rows = telling(y, most)
+    assert len(rows) == int(most)
+    assert np.all(np.diff(rows) > 0)
+    ranks = np.argsort(np.argsort(-y))[rows]
+    quarter = int(most) // 4
+    assert set(range(quarter)) <= set(ranks)
+    others = np.sort(ranks)[quarter:]
+    assert others[0] == quarter
+    if len(others) > 1:
+        assert others[-1] == n - 1
+        gaps = np.diff(others)
+        assert gaps.max() - gaps.min() <= 1
+
+
+@pytest.mark.parametrize("most", [5, 6, 1000, math.inf])
+def test_of_few_values_all_tell(most: float) -> None:
+    assert telling(np.array([3.0, 1.0, 2.0, 1.0, 5.0]), most).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_equal_values_tell_in_the_order_of_their_rows() -> None:
+    assert telling(np.zeros(9), 4).tolist() == [0, 1, 4, 8]
+
+
 BAD: list[tuple[str, Any]] = [
     *product(("lengthscale",), ((0.0, 1.0), (2.0, 1.0), (1.0, math.inf), (1.0,))),
     *product(("variance", "noise"), (0.0, -1.0, math.nan, math.inf)),
@@ -317,6 +419,26 @@ def test_a_setting_out_of_range_is_named(fit: Any, name: str, value: Any) -> Non
     with pytest.raises(RecipeError, match=name) as caught:
         fit(**{name: value})
     assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("fit", [MAP, SliceSampling])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *product(("least_noise", "tolerance"), (0.0, -1.0, math.nan, math.inf)),
+        *product(("refit",), (-0.1, 1.1, math.nan)),
+        *product(("seen",), (0, -1, 0.5, math.nan)),
+    ],
+)
+def test_a_setting_of_fits_at_milestones_out_of_range_is_named(fit: Any, name: str, value: Any) -> None:
+    with pytest.raises(RecipeError, match=name) as caught:
+        fit(**{name: value})
+    assert repr(value) in str(caught.value)
+
+
+def test_a_prior_of_the_trend_that_is_none_is_named() -> None:
+    with pytest.raises(RecipeError, match=r"trend must be a LogNormal or None, got 0\.1"):
+        Priors(trend=0.1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "value"), [("samples", 0), ("thinning", 0), ("burn_in", -1)])

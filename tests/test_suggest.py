@@ -94,8 +94,7 @@ def draws(key: tuple[int, int], trials: int = 8) -> list[float]:
         drawn.append(rng.random())
         return np.zeros(2)
 
-    recipe = replace(BASE, fit=fit, pseudo=policy, search=search, outcome=outcomes.power)
-    suggest(PLANE, recipe, plane(trials), key)
+    suggest(PLANE, replace(BASE, fit=fit, pseudo=policy, search=search), plane(trials), key)
     return drawn
 
 
