@@ -81,7 +81,7 @@ class Gradients:
             return best_fresh(U[ranked(score.values(U))], space, history, rng)
         mixed = bool(space.discrete.any())
         share = min(1.0, max(0.2, self.ample / len(history.data)))
-        count = int((2 * self.candidates if mixed else self.candidates) * share)
+        count = max(1, int((2 * self.candidates if mixed else self.candidates) * share))
         wide = rng.random((count, space.dimension))
         U = space.snap(np.vstack([wide, self._near(history, max(1, int(self.local * share)), rng)]))
         values = score.values(U)
