@@ -92,10 +92,12 @@ class MAP:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):
                 raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
-        if not 0.0 <= self.refit <= 1.0:
-            raise RecipeError(f"{type(self).__name__}: refit must be between 0 and 1, got {self.refit!r}")
-        if not self.seen >= 1:
-            raise RecipeError(f"{type(self).__name__}: seen must be at least 1, got {self.seen!r}")
+        for name, low, high in (("refit", 0.0, 1.0), ("seen", 1.0, math.inf)):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and low <= value <= high):
+                raise RecipeError(
+                    f"{type(self).__name__}: {name} must be from {low:g} to {high:g}, got {value!r}"
+                )
         if len(self.lengthscale) != 2 or not 0.0 < self.lengthscale[0] <= self.lengthscale[1] < np.inf:
             wanted = "(low, high) with 0 < low <= high"
             raise RecipeError(
