@@ -12,6 +12,7 @@ import pytest
 import bopp
 from contest import records, runs
 from contest.peers import PEERS
+from contest.peers.bent import Bent
 from contest.peers.bopp import Bopp
 from contest.peers.cube import Cube
 from contest.peers.peer import flat_numbers, two_parameters
@@ -193,3 +194,17 @@ def test_the_ends_of_the_cube_are_the_ends_of_the_ranges() -> None:
     assert high == pytest.approx({"rate": 10, "units": 9, "n": 5})
     assert flat_numbers(bopp.Space(space))
     assert two_parameters(bopp.Space(space))
+
+
+def test_a_peer_is_told_bent_values_in_the_same_order() -> None:
+    """Crashes stay crashes, and a value that is far worse comes closer."""
+    peer, task = recorder({"x": 0.0})
+    bent = Bent(task.space, 0, 10, False, lambda *_: peer)
+    for value in (3.0, 1.0, None, 2.0, 1000.0, 0.0):
+        bent.tell({"x": 0.5}, value)
+    assert bent.ask() == {"x": 0.0}
+    told = [value for _, value in peer.told]
+    assert told[2] is None
+    good = np.array([value for value in told if value is not None])
+    assert good.argsort().tolist() == [4, 1, 2, 0, 3]
+    assert (good[3] - good[0]) / (good[0] - good[4]) < 997.0 / 3.0
