@@ -348,7 +348,8 @@ def test_a_symmetry_of_every_level_is_trusted() -> None:
     for _ in range(24):
         trial = optimizer.ask()
         p = trial.params
-        optimizer.tell(trial, (p["x"] - 0.3) ** 2 + (p["y"] - 0.3) ** 2 + 1 / p["epochs"])
+        wavy = sum((p[name] - 0.3) ** 2 + 0.3 * math.sin(8.0 * p[name]) for name in "xy")
+        optimizer.tell(trial, wavy + 1 / p["epochs"])
     assert problem.fidelity is not None
     history = optimizer.result.history()
     ladder = Ladder.of(problem.fidelity, optimizer.space, history)

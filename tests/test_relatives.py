@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import AtMost, Choice, Fixed, Float, Holds, Int, Optimizer, Recipe, minimize, open_study, optimize
+from bopp import (
+    AtMost,
+    Choice,
+    Fixed,
+    Float,
+    Holds,
+    Int,
+    Optimizer,
+    Recipe,
+    minimize,
+    open_study,
+    optimize,
+)
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
-from bopp.fit import MAP
+from bopp.fit import MAP, telling
 from bopp.initial import Sobol
 from bopp.kernels import Kernel
 from bopp.memory import Memory
@@ -24,7 +36,7 @@ from bopp.pseudo.relatives import BEYOND
 from bopp.result import Result
 from bopp.search import Gradients
 from bopp.space import Space
-from bopp.suggest import MOST_RESEMBLING, _some, learn, suggest
+from bopp.suggest import MOST_RESEMBLING, learn, suggest
 from bopp.trend import Trended
 from bopp.trial import Trial
 
@@ -561,14 +573,13 @@ def test_of_fifty_studies_each_is_looked_at_once(monkeypatch: pytest.MonkeyPatch
 def test_of_very_many_values_the_best_and_some_others_are_looked_at() -> None:
     X = np.random.default_rng(0).random((1000, 2))
     data = Data(X, hill(X))
-    some = _some(data)
+    some = data[telling(data.y, MOST_RESEMBLING)]
     assert len(some) == MOST_RESEMBLING
     best = np.sort(data.y)[-MOST_RESEMBLING // 4 :]
     assert np.isin(best, some.y).all()
     assert some.y.min() == data.y.min()
     assert len(np.unique(some.X, axis=0)) == MOST_RESEMBLING
-    assert _some(data[:10]) is not None
-    assert len(_some(data[:10])) == 10
+    assert telling(data.y[:10], MOST_RESEMBLING).tolist() == list(range(10))
 
 
 def test_a_relative_helps_from_the_very_first_value_on() -> None:

@@ -173,8 +173,9 @@ def test_images_guesses_and_a_trend_have_their_share_by_name() -> None:
     shown = [type(one.source).__name__ for one in result.knowledge if one.points is not None]
     assert sorted(names) == sorted([*shown, "average of the values"])
     assert shown
-    cheap = [Trial(i, {"a": i / 7.0, "b": 0.5}, "done", {"value": 8.0 * i / 7.0}) for i in range(8)]
-    trended = Result(Problem(SQUARE), (*cheap, Trial(8, {"a": 0.9, "b": 0.5})), (CHEAP,)).explain(8)
+    points = [{"a": i / 7.0, "b": 0.5} for i in range(8)]
+    cheap = [Trial(i, params, "done", {"value": bowl(params)}) for i, params in enumerate(points)]
+    trended = Result(Problem(SQUARE), (*cheap, Trial(8, {"a": 0.9, "b": 0.5})), (STAND_IN,)).explain(8)
     assert [one for one in trended.pulls if one.what == "trend of Cheap" and one.value is not None]
 
 
