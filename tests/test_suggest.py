@@ -307,6 +307,16 @@ def test_unit_and_origin_of_y_do_not_matter(a: float, b: float) -> None:
     np.testing.assert_allclose(suggest(PLANE, BASE, moved, (0, 8)), wanted, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [8, 23])  # 23: some values beyond a milestone
+@pytest.mark.parametrize("a", [1e-100, 1e-10, 7e30, 1e100])
+def test_a_unit_however_small_or_large_does_not_matter(a: float, n: int) -> None:
+    data = plane(n).data
+    wanted = suggest(PLANE, BASE, plane(n), (0, n))
+    for b in (0.0, 3.0 * a):
+        moved = seen(Data(data.X, a * data.y + b))
+        np.testing.assert_allclose(suggest(PLANE, BASE, moved, (0, n)), wanted, atol=1e-4)
+
+
 def test_noises_of_observations_have_the_unit_of_y() -> None:
     """A noise is a variance in the unit of y: y times 8 and noise times 64 are the same data."""
     data, recipe = plane().data, replace(BASE, outcome=outcomes.standardised)
