@@ -651,7 +651,7 @@ def test_a_function_with_too_few_values_is_refused_at_once(points: int, got: int
 @pytest.mark.parametrize("seed", range(4))
 def test_a_stand_in_that_is_exact_is_trusted_wherever_it_is_listed(seed: int) -> None:
     def loss(p: dict[str, Any]) -> float:
-        return float((p["x"] - 0.3) ** 2 + (p["y"] - 0.3) ** 2 + 0.3 * math.sin(8 * p["x"]))
+        return float(math.sin(9 * p["x"]) + math.cos(7 * p["y"] + 3 * p["x"]))  # no trend knows it
 
     space = {"x": Float(0, 1), "y": Float(0, 1)}
     rough = minimize(lambda p: (p["x"] - 0.7) ** 2 + (p["y"] - 0.3) ** 2, space, 10, progress=False)

@@ -2,7 +2,8 @@
 
 Hyper-parameters hardly change from one value to the next, and finding them is most of the work. So they are
 those of the last milestone, a number of values that depends on nothing but how many there are: a study that
-is resumed has the same model as one that was never stopped.
+is resumed has the same model as one that was never stopped. Where new values want another power of the
+outcome, hyper-parameters of the old one would make the model far too sure of itself: then it is fitted anew.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bopp.memory import Memory
 from bopp.outcome import Outcome, Scale
 
 REMEMBERED = 4  # how many of the latest fits to keep
+SLIGHTLY = 0.15  # a change of the power that leaves hyper-parameters as they are
 LARGE = 1000  # a model of more points than this takes so much memory that it is kept alone
 
 
@@ -41,12 +43,14 @@ def fitted(data: Data, outcome: Outcome, kernel: Kernel, fit: Fit) -> Fitted:
         return _fitted(data, outcome, kernel, fit, np.arange(len(data)))
     first = data[slice(fit.milestone(len(data)))]
     rows = telling(first.y, fit.seen)
-    if len(first) == len(data):
-        return _fitted(data, outcome, kernel, fit, rows)
     content = first.X.shape, first.X.tobytes(), first.y.tobytes(), first.noise.tobytes()
     parts = (outcome, kernel, fit)
     before = _fits(parts, content, lambda: _fitted(first, *parts, rows), len(first) > LARGE)
+    if len(first) == len(data):
+        return before
     scale, scaled = _scaled(data, outcome)
+    if abs(scale.power - before.scale.power) > SLIGHTLY:
+        return _fitted(data, *parts, telling(data.y, fit.seen))
     rows = np.append(rows, np.arange(len(first), len(data)))
     beliefs = tuple(one.again(scaled[rows]) for one in before.beliefs if isinstance(one, Posterior))
     return Fitted(scale, scaled, rows, replace(before.beliefs, beliefs=beliefs))

@@ -3,8 +3,8 @@
     k(a, b) = (1 + a.b)^2 + BOWL |a|^2 |b|^2        a, b: points around the middle of the cube
 
 The first term has every quadratic function in it, the second bowls that are round. Most functions that
-people minimise get worse with the distance from somewhere: a bowl is known after d + 2 values, an arbitrary
-quadratic function only after (d + 1)(d + 2) / 2.
+people minimise get worse with the distance from somewhere, and a round bowl has d + 2 coefficients where an
+arbitrary quadratic function has (d + 1)(d + 2) / 2.
 """
 
 from __future__ import annotations
