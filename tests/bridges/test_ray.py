@@ -43,6 +43,7 @@ from bopp.bridges import ray as bridge
 from bopp.bridges.optuna import BoppSampler
 from bopp.bridges.ray import BoppSearch, earlier
 from bopp.errors import BoppError, RecipeError, SpaceError, StudyError, TellError
+from bopp.plain import read_recipe
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
 from bopp.result import Result
 
@@ -758,7 +759,9 @@ def test_a_state_of_format_1_is_read(space: Any, tmp_path: Path) -> None:
     assert search.suggest("trial 7")["ours"] == trials[8].params["ours"]
 
     read = Result.from_json(state_of(search)["result"])
-    following = Optimizer(read.space, seed=4, trials=read.trials).ask().params
+    recipe = read_recipe(json.loads(STATE_1.read_text())["recipe"])
+    assert recipe != Recipe.default()  # it goes on with its own, whatever is the default today
+    following = Optimizer(read.space, seed=4, recipe=recipe, trials=read.trials).ask().params
     config = search.suggest("next")
     assert (config["rate"], config["ours"]) == (following["rate"], following["ours"])
 

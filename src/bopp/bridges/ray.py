@@ -31,8 +31,8 @@ from bopp.files import write_whole
 from bopp.legible import brief
 from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter, is_plain
-from bopp.parts import write_part, written_alike
-from bopp.plain import other_part, read_parameter, write_parameter, write_recipe
+from bopp.parts import has_parts_of_yours, write_part, written_alike
+from bopp.plain import other_part, read_parameter, read_recipe, write_parameter, write_recipe
 from bopp.problem import Direction
 from bopp.pseudo import Earlier
 from bopp.result import Result
@@ -95,7 +95,7 @@ class BoppSearch(Searcher):
         self._mode: str | None = mode
         self._points = list(points_to_evaluate or ())
         self._seed = checked_seed(seed)
-        self._recipe = checked_recipe(recipe)
+        self._recipe, self._named = checked_recipe(recipe), recipe is not None
         self._knowledge = listed(knowledge)
         self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
@@ -171,27 +171,46 @@ class BoppSearch(Searcher):
         write_whole(Path(checkpoint_path), json.dumps(state).encode())
 
     def restore(self, checkpoint_path: str | PathLike[str]) -> None:
-        """Go on from a file that `save` wrote; settings given here must be the same as there."""
+        """Go on from a file that `save` wrote; settings given here must be the same as there.
+
+        If no recipe was given here, the one of the file is used, whatever the default is today.
+        """
         with reading(f"{checkpoint_path} is no state of a BoppSearch", StudyError):
             state = json.loads(Path(checkpoint_path).read_bytes())
             if state["format"] not in (1, FORMAT):
                 raise StudyError(f"wanted a state of format {FORMAT} or before, got {state['format']!r}")
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
-            self._check_setting(state, self._setting(layout, metric, mode))
+            saved = self._saved_recipe(state["recipe"])
+            self._check_setting(state, self._setting(layout, metric, mode), saved or self._recipe)
             trials = Result.from_json(state["result"]).trials
             numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
-        optimizer = self._optimizer_of(layout, mode, trials)
+        optimizer = self._optimizer_of(layout, mode, trials, saved)
+        self._recipe = saved or self._recipe
         self._restored = self._restored or self._layout is None
         self._layout, self._metric, self._mode = layout, metric, mode
         self._optimizer, self._numbers = optimizer, numbers
 
-    def _optimizer_of(self, layout: _Layout, mode: str | None, trials: Sequence[Trial] = ()) -> Optimizer:
+    def _saved_recipe(self, parts: Mapping[str, Any]) -> Recipe | None:
+        """The recipe of a state, if it is to be used in place of the default, which may have changed."""
+        if self._named or has_parts_of_yours(parts):
+            return None
+        saved = read_recipe(parts)
+        return None if saved == self._recipe else saved
+
+    def _optimizer_of(
+        self,
+        layout: _Layout,
+        mode: str | None,
+        trials: Sequence[Trial] = (),
+        saved: Recipe | None = None,
+    ) -> Optimizer:
         """An optimizer with these trials; points to evaluate that are among them are not handed out again."""
         if mode not in DIRECTIONS:
             raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
-        recipe = self._optimizer.recipe if self._optimizer else self._recipe
-        knowledge = () if self._optimizer else self._knowledge  # else a function of yours is called anew
+        begun = None if saved else self._optimizer
+        recipe = saved or (begun.recipe if begun else self._recipe)
+        knowledge = () if begun else self._knowledge  # else a function of yours is called anew
         known = [translated(policy, layout.translation) for policy in knowledge]
         optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, recipe, trials, known)
         for point in self._points[sum(trial.origin == "queued" for trial in trials) :]:
@@ -217,12 +236,12 @@ class BoppSearch(Searcher):
             "space": layout.written,
         }
 
-    def _check_setting(self, state: Mapping[str, Any], setting: Mapping[str, Any]) -> None:
+    def _check_setting(self, state: Mapping[str, Any], setting: Mapping[str, Any], recipe: Recipe) -> None:
         """Refuse a state that was saved with other settings; recipes are compared as values."""
         for name, here in setting.items():
             if name not in ("recipe", "knowledge") and not alike(state[name], here):
                 raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
-        if part := other_part(state["recipe"], self._recipe):
+        if part := other_part(state["recipe"], recipe):
             there, here = (one["recipe"].get(part) for one in (state, setting))
             raise StudyError(f"the state was saved with recipe {part} {there!r}, here it is {here!r}")
         there, here = state.get("knowledge", []), setting["knowledge"]  # earlier versions had none
