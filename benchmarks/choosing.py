@@ -55,6 +55,7 @@ VARIANTS: dict[str, Callable[[Recipe], Recipe]] = {
     "no trend": partial(with_priors, trend=None),
     "values as they are, no power": lambda recipe: replace(recipe, outcome=outcome.standardised),
     "noise of 1e-8 at least": partial(with_fit, least_noise=1e-8),
+    "noise that looks like roughness left at that": partial(with_fit, second_noise=None),
     "a fit for every suggestion": partial(with_fit, refit=0.0, tolerance=1e-5),
     "shorter length-scales": partial(with_priors, lengthscale=fit.LogNormal(-1.2, 1.0)),
     "longer length-scales": partial(with_priors, lengthscale=fit.LogNormal(-0.2, 1.0)),

@@ -452,3 +452,47 @@ def test_fits_are_values() -> None:
     assert MAP() == MAP()
     assert replace(MAP(), noise=0.1) != MAP()
     assert hash(SliceSampling()) == hash(SliceSampling())
+
+
+def waves_with_noise(noise: float, n: int = 20, seed: int = 0) -> Data:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    y = np.sin(3.0 * X[:, 0]) + X[:, 1] + noise * rng.standard_normal(n)
+    return Data(X, (y - y.mean()) / y.std())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_second_noise_never_makes_a_fit_less_probable(seed: int) -> None:
+    once, twice = MAP(), MAP(second_noise=0.02)
+    data = waves_with_noise(0.5, seed=seed)
+    first, second = (theta_of(fitted(fit, data, Matern52())) for fit in (once, twice))
+    assert (
+        once.log_density(second, data, Matern52())[0] >= once.log_density(first, data, Matern52())[0] - 1e-9
+    )
+
+
+def test_noise_that_was_taken_for_a_rough_function_is_told_from_one() -> None:
+    mended = 0
+    for seed in range(12):
+        data = waves_with_noise(0.3, n=30, seed=seed)
+        once, twice = (fitted(fit, data, Matern52()) for fit in (MAP(), MAP(second_noise=0.02)))
+        if twice.noise > 10.0 * once.noise:
+            assert once.lengthscale.min() < 0.2 < twice.lengthscale.min()
+            assert twice.noise > 0.1
+            mended += 1
+    assert mended > 0
+
+
+@pytest.mark.parametrize("fit", [MAP(noise=1e-4), MAP(priors=None, noise=1e-4), MAP()])
+def test_a_second_noise_changes_nothing_where_values_are_smooth_or_the_noise_is_known(fit: MAP) -> None:
+    data = waves_with_noise(0.0)
+    again = replace(fit, second_noise=0.02)
+    assert (
+        theta_of(fitted(again, data, Matern52())).tolist() == theta_of(fitted(fit, data, Matern52())).tolist()
+    )
+
+
+@pytest.mark.parametrize("second_noise", [0.0, -1.0, math.inf, math.nan, "little"])
+def test_a_second_noise_that_is_none_is_refused(second_noise: Any) -> None:
+    with pytest.raises(RecipeError, match="MAP: second_noise must be above 0, got"):
+        MAP(second_noise=second_noise)

@@ -309,7 +309,9 @@ def resemblance(seed: int = 5, by: float = 1.0) -> Resemblance:
     rng = np.random.default_rng(seed)
     X = rng.random((40, 2))
     wrong = np.sin(9.0 * X @ rng.uniform(0.5, 1.5, 2) + 6.0 * rng.random())
-    return Resemblance(process().condition(Data(X, by * values(X) + (1.0 - by) * wrong)), np.arange(2))
+    return Resemblance(
+        process().condition(Data(X, by * values(X) + (1.0 - by) * wrong)), np.arange(2), outcomes.Scale()
+    )
 
 
 SAME, NOISY = Cheap([({"a": 0.0}, 0.0)] * 3), Earlier([("minimize", [({"a": 0.0}, 0.0)] * 3)], trust=0.9)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
@@ -8,6 +10,7 @@ from bopp.belief import Belief
 from bopp.data import Array, Data
 from bopp.gp import GP, Posterior
 from bopp.kernels import Matern52, SquaredExponential
+from bopp.outcome import Scale, power, raw
 from bopp.trend import Resemblance, Trend, Trended
 from toys import slope, smooth
 
@@ -23,7 +26,7 @@ def other(seed: int = 5) -> Posterior:
 
 def resemblances() -> tuple[Resemblance, ...]:
     whole = GP(Matern52(), np.full(3, 0.6), 1.3, 1e-2).condition(smooth(12, 3, seed=8))
-    return Resemblance(other(), COLUMNS), Resemblance(whole, np.arange(3))
+    return Resemblance(other(), COLUMNS, Scale()), Resemblance(whole, np.arange(3), Scale())
 
 
 def trend() -> Trend:
@@ -145,3 +148,51 @@ def test_agreement_is_the_difference_of_two_log_densities(noise: float) -> None:
 
 def test_no_points_agree_with_anything() -> None:
     assert trended().agreement(Data.empty(3)) == 0.0
+
+
+def told(sign: float, factor: float = 1.0, n: int = 60) -> tuple[Data, Scale]:
+    """A function whose values grow exponentially, or one that follows it, in the unit that suits them."""
+    X = np.random.default_rng(n).random((n, 2))
+    y = sign * factor * (np.exp(2.0 * X.sum(axis=1)) + 40.0)
+    scale = power(y)
+    return Data(X, scale(y)), scale
+
+
+def stand_in(sign: float, factor: float = 300.0) -> Resemblance:
+    data, scale = told(sign, factor)
+    posterior = GP(Matern52(), np.array([1.5, 1.5]), 2.0, 1e-8).condition(data)
+    return Resemblance(posterior, np.arange(2), scale)
+
+
+def off(feature: Array, y: Array) -> float:
+    """How much of y a line in the feature leaves over."""
+    return float(np.std(y - np.polyval(np.polyfit(feature, y, 1), feature)) / np.std(y))
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
+def test_bent_as_the_objective_is_what_follows_it_in_its_own_unit_does_so_in_the_model(factor: float) -> None:
+    objective, scale = told(1.0, n=12)
+    few = replace(scale, power=2.0)  # few values want another power than many
+    data = Data(objective.X, few(scale.inverse(objective.y)))
+    own = stand_in(1.0, factor)
+    bent = own.bent(few, data)
+    assert bent is not None
+    assert off(own(data.X), data.y) > 0.1
+    assert off(bent(data.X), data.y) < 0.05
+    assert bent.posterior.data.y.mean() == pytest.approx(0.0, abs=1e-9)
+    assert bent.posterior.data.y.std() == pytest.approx(1.0)
+
+
+def test_what_falls_where_the_objective_rises_is_not_bent() -> None:
+    objective, scale = told(1.0, n=12)
+    assert stand_in(-1.0).bent(scale, objective) is None
+
+
+def test_what_is_the_same_everywhere_is_not_bent() -> None:
+    X = np.random.default_rng(1).random((9, 2))
+    flat = Resemblance(
+        GP(Matern52(), np.ones(2), 1.0, 1e-6).condition(Data(X, np.zeros(9))), np.arange(2), Scale()
+    )
+    objective, scale = told(1.0, n=12)
+    assert flat.bent(scale, objective) is None
+    assert flat.bent(raw(objective.y), Data(X[:1], [3.0])) is None

@@ -115,54 +115,49 @@ def _function(task: Task) -> int:
     return int(task.kind[1:3])
 
 
+def _fourth(task: Task) -> bool:
+    return task.seed == 4
+
+
 def _few_of_five(step: int) -> Callable[[Task], bool]:
     """Whether a task is the fourth instance, of five parameters, of every second, fourth, ... function."""
     return lambda task: len(task.space) == 5 and task.seed == 4 and _function(task) % step == 0
-
-
-def _some_functions(task: Task) -> bool:
-    return task.seed == 1 and _function(task) in (1, 8, 15, 21)
-
-
-def _two_of_twenty(task: Task) -> bool:
-    return len(task.space) == 20 and _function(task) in (8, 21)
 
 
 def _first_seed(task: Task) -> bool:
     return task.seed == 1
 
 
+def _of_twenty(*functions: int) -> Callable[[Task], bool]:
+    """Whether a task has twenty parameters and is one of these functions."""
+    return lambda task: len(task.space) == 20 and _function(task) in functions
+
+
 ELSEWHERE = ("mixed-integer", "tables", "noise", "crash", "irrelevant", "tuning", "paper", "high")
 SUBSETS: dict[str, dict[str, Subset]] = {  # why: the time of a run
-    "gpsampler": {
-        "mixed-integer": Subset(
-            "half a minute",
-            lambda task: len(task.space) == 5 or _function(task) % 2 == 0 or _function(task) < 6,
-        ),
-        "high": Subset("a minute and more", _two_of_twenty),
-    },
+    "gpsampler": {"high": Subset("a minute and more", lambda task: len(task.space) == 20)},
     "botorch": {
-        "bbob": Subset("half a minute for 60 evaluations", _few_of_five(1), 60),
-        "mixed-integer": Subset("half a minute", _few_of_five(4)),
-        "noise": Subset("a minute", lambda task: _some_functions(task) and task.kind.endswith("gauss10")),
-        **dict.fromkeys(("crash", "irrelevant"), Subset("half a minute", _some_functions)),
-        **dict.fromkeys(("tuning", "paper"), Subset("half a minute", _first_seed)),
-        "high": Subset("minutes", _two_of_twenty),
+        "bbob": Subset("half a minute for 60 evaluations", _fourth, 60),
+        "mixed-integer": Subset("half a minute", _few_of_five(2)),
+        "noise": Subset("a minute", lambda task: task.kind.endswith("gauss10")),
+        **dict.fromkeys(("crash", "irrelevant", "tuning", "paper"), Subset("half a minute", _first_seed)),
+        "high": Subset("minutes", _of_twenty(8, 15, 21)),
     },
-    "turbo": {"high": Subset("minutes", _two_of_twenty)},
+    "turbo": {"high": Subset("minutes", lambda task: len(task.space) == 20)},
     "smac-hpo": {
         **dict.fromkeys(ELSEWHERE, nothing("half a minute")),
-        "bbob": nothing("half a minute"),
+        "bbob": Subset("half a minute for 60 evaluations", _few_of_five(2), 60),
         "tables": Subset("half a minute", _first_seed),
         "tuning": Subset("half a minute", _first_seed),
     },
     "skopt": {
         **dict.fromkeys(ELSEWHERE, nothing("a minute")),
-        "bbob": Subset("a minute for 60 evaluations", _few_of_five(4), 60),
+        "bbob": Subset("a minute for 60 evaluations", _few_of_five(2), 60),
+        "tuning": Subset("a minute", _first_seed),
     },
     "smac-bb": {
         **dict.fromkeys(ELSEWHERE, nothing("minutes")),
-        "bbob": Subset("minutes for 60 evaluations", _few_of_five(8), 60),
+        "bbob": Subset("minutes for 60 evaluations", _few_of_five(4), 60),
     },
 }
 

@@ -29,6 +29,7 @@ LENGTHSCALES = (5e-3, 1e3)
 VARIANCES = (1e-3, 1e3)
 TRENDS = (1e-6, 10.0)
 NOISES = (1e-8, 10.0)
+ROUGH = 0.2  # a length-scale below this may be noise that was taken for a rough function
 COARSE = 100  # with more points than this, a quarter of them is fitted first
 
 
@@ -73,6 +74,8 @@ class MAP:
         tolerance: the fit of few points ends when a step gains less than this share of its logarithm.
         refit: fit anew when the data have grown by this share since the last time; 0 fits every time.
         seen: of more points than this, the model sees the best and others spaced evenly among the rest.
+        second_noise: where few points look like a rough function, they are fitted once more beginning with
+            this noise, and the better of the two fits counts. None leaves it at the first.
     """
 
     priors: Priors | None = Priors()
@@ -84,11 +87,12 @@ class MAP:
     tolerance: float = 1e-5
     refit: float = 0.0
     seen: float = math.inf
+    second_noise: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.priors, Priors | None):
             raise RecipeError(f"{type(self).__name__}: priors must be Priors or None, got {self.priors!r}")
-        for name in ("variance", "noise", "largest", "least_noise", "tolerance"):
+        for name in ("variance", "noise", "largest", "least_noise", "tolerance", "second_noise"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0.0 < value < np.inf):
                 raise RecipeError(f"{type(self).__name__}: {name} must be above 0, got {value!r}")
@@ -121,13 +125,23 @@ class MAP:
         return value + prior, gradient + by_prior
 
     def _climb(self, data: Data, kernel: Kernel) -> Array:
-        theta, scale = self._prior((data.X.shape[1] if kernel.ard else 1) + len(self._others))
+        start, scale = self._prior((data.X.shape[1] if kernel.ard else 1) + len(self._others))
+        theta, found = self._staged(start, scale, data, kernel)
+        rough = theta[: -len(self._others)].min() < math.log(ROUGH)
+        if self.second_noise is None or self.noise is not None or len(data) > COARSE or not rough:
+            return theta
+        noisy = np.append(start[:-1], math.log(self.second_noise))
+        other, rival = self._staged(noisy, scale, data, kernel)
+        return other if rival.fun < found.fun else theta
+
+    def _staged(self, theta: Array, scale: Array, data: Data, kernel: Kernel) -> tuple[Array, Any]:
+        """Where a climb leads to, and what SciPy found at its end."""
         stages = self._stages(data)
         for part, steps, tolerance in stages:
             theta, found = self._climbed(theta, scale, part, kernel, steps, tolerance)
             if part is not stages[-1][0]:  # with more data the peak is narrower
                 scale = scale * np.sqrt(found.hess_inv.todense().diagonal() * len(part) / len(data))
-        return theta
+        return theta, found
 
     def _climbed(
         self, theta: Array, scale: Array, data: Data, kernel: Kernel, steps: int, tolerance: float

@@ -76,9 +76,9 @@ class GP:
         """
         X = self._scaled(data.X)
         K, slope = self._correlated(squared_distance(X, X))
-        Q = self.trend * _quadratic(data) if self.trend else None
-        if Q is not None:
-            K += Q
+        if self.trend:
+            quadratic, below = _quadratic(data)
+            K += self.trend * quadratic
         L = cholesky(self._noisy(data, K))
         whitened = _solve(L, data.y)
         alpha = _solve(L, whitened, transposed=True)
@@ -88,7 +88,10 @@ class GP:
         )  # only its lower triangle, which overwrites L
         W = alpha**2 - inverse.diagonal()
         by_noise = 0.5 * self.noise * W.sum()
-        by_trend = np.empty(0) if Q is None else _half_trace(Q, alpha, inverse)
+        by_trend = np.empty(0)
+        if self.trend:
+            traced = np.vdot(inverse.T, below)
+            by_trend = np.array([0.5 * self.trend * (alpha @ quadratic @ alpha - traced)])
         total = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
         by_variance = total - by_trend.sum()
 
@@ -304,16 +307,16 @@ def cholesky(K: Array, size: Array | None = None) -> Array:
 
 
 @lru_cache(maxsize=2)
-def _quadratic(data: Data) -> Array:
-    """The covariance of a trend at the points of data: a fit asks for it again and again."""
+def _quadratic(data: Data) -> tuple[Array, Array]:
+    """The covariance Q of a trend at the points of data, and its triangle T: a fit asks for them many times.
+
+    tr(A Q) is the sum of A * T for a symmetric A of which one triangle is known.
+    """
     centred = Centred.of(data.X)
-    return centred.covariance(centred, centred.products(centred))
-
-
-def _half_trace(dK: Array, alpha: Array, inverse: Array) -> Array:
-    """1/2 tr(W dK), W = alpha alpha^T - A^-1, of which `inverse` has the lower triangle."""
-    traced = 2.0 * np.sum(np.tril(inverse) * dK) - inverse.diagonal() @ dK.diagonal()
-    return np.array([0.5 * (alpha @ dK @ alpha - traced)])
+    Q = centred.covariance(centred, centred.products(centred))
+    T = 2.0 * np.triu(Q)
+    T.flat[:: len(T) + 1] = Q.diagonal()
+    return Q, T
 
 
 def _solve(L: Array, b: Array, transposed: bool = False) -> Array:

@@ -59,6 +59,8 @@ class AverageScore:
 
     def _average(self, rows: list[Array]) -> tuple[Array, Array]:
         """The average (m,) of the scores, and the share (s, m) of each in its gradient."""
+        if len(rows) == 1:
+            return rows[0], np.ones((1, len(rows[0])))
         scores, weights = np.array(rows), np.array(self.weights)[:, None]
         if not acquisitions.is_logarithmic(self.acquisition):
             return (weights * scores).sum(axis=0), np.broadcast_to(weights, scores.shape)

@@ -27,6 +27,7 @@ SAME = 1e-6  # Floats closer than this fraction of their range count as equal
 ARRIVED = 1e-4  # an ascent ends where its next step is shorter than this
 LONGEST_STEP = 0.3
 FAIR_START = 5  # steps before an ascent may be given up
+SHORT = 12  # steps of a thrifty ascent
 ANCHORS = 5  # how many of the best observed points to search around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
 ROUNDING = 1e-8  # scores that differ by less than this fraction differ only by the processor's rounding
@@ -89,8 +90,9 @@ class Gradients:
         most = max(1, round(self.starts * math.sqrt(share)))
         starts = U[np.concatenate([far[: most - most // 2], local[: most // 2]])]
         free = ~space.unordered & space.free(starts)
-        race = not mixed or self.finalists is not None
-        tops, top_values = ascend(score, starts, free, self.steps, race)
+        thrifty = mixed and self.finalists is not None
+        steps = min(self.steps, SHORT) if thrifty else self.steps
+        tops, top_values = ascend(score, starts, free, steps, race=thrifty or not mixed)
         if mixed:
             tops, top_values = self._changed(score, np.vstack([space.snap(tops), starts]), space)
         order = ranked(np.concatenate([top_values, values]))
@@ -220,11 +222,32 @@ def _alternate(
 ) -> tuple[Array, Array]:
     """Climb the continuous columns and change single discrete parameters, in turn, until neither helps.
 
-    A thrifty search climbs on only from points that a change has moved.
+    A thrifty search makes all the changes that help before it climbs, and climbs on only from what they have
+    moved.
     """
-    U, value = ascend(score, U, ~space.discrete & space.free(U), steps, race=thrifty)
+    U, value = (U, score.values(U)) if thrifty else _climbed(score, U, space, steps, race=False)
     known: dict[bytes, tuple[Array, float]] = {}  # the best move from each point tried so far
-    for _ in range(rounds):
+    for turn in range(rounds):
+        moved = _moved(score, U, value, space, known, rounds if thrifty else 1)
+        on = np.flatnonzero(moved) if thrifty and turn else np.arange(len(U))
+        if not moved.any() and not (thrifty and turn == 0):
+            break
+        if not space.discrete.all():
+            most = min(steps, SHORT) if thrifty else steps
+            U[on], value[on] = _climbed(score, U[on], space, most, race=thrifty)
+    return U, value
+
+
+def _climbed(score: Score, U: Array, space: Space, steps: int, race: bool) -> tuple[Array, Array]:
+    return ascend(score, U, ~space.discrete & space.free(U), steps, race)
+
+
+def _moved(
+    score: Score, U: Array, value: Array, space: Space, known: dict[bytes, tuple[Array, float]], most: int
+) -> npt.NDArray[np.bool_]:
+    """Move the rows of U, so many times at most, to the best point one change away; which have moved."""
+    moved = np.zeros(len(U), dtype=bool)
+    for _ in range(most):
         new = {u.tobytes(): u for u in U if u.tobytes() not in known}
         known.update(zip(new, _best_moves(score, list(new.values()), space), strict=True))
         best, best_value = map(np.array, zip(*(known[u.tobytes()] for u in U), strict=True))
@@ -232,10 +255,8 @@ def _alternate(
         if not better.any():
             break
         U[better], value[better] = best[better], best_value[better]
-        if not space.discrete.all():
-            on = np.flatnonzero(better) if thrifty else np.arange(len(U))
-            U[on], value[on] = ascend(score, U[on], ~space.discrete & space.free(U[on]), steps, race=thrifty)
-    return U, value
+        moved |= better
+    return moved
 
 
 def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array, float]]:

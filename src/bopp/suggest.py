@@ -51,6 +51,7 @@ class Recipe:
         refit=0.1,
         tolerance=1e-3,
         seen=2000,
+        second_noise=0.02,
     )
     pseudo: Policy = policies.Pending() + policies.Failed()
     acquisition: Acquisition = acquisitions.log_ei
@@ -235,7 +236,9 @@ def learn(space: Space, history: History, recipe: Recipe) -> Model:
             return ()
         others = replace(recipe, outcome=outcomes.unsqueezed(recipe.outcome))  # they have units of their own
         parts = (*_fitting(others), source, space)
-        return _relatives(parts, history.sign, lambda: _resembling(source, space, others, history.sign))
+        found = _relatives(parts, history.sign, lambda: _resembling(source, space, others, history.sign))
+        bent = [one.bent(plain.scale, plain.data) for one in found]
+        return (*found, *(one for one in bent if one is not None))
 
     def learned() -> Model:
         nowhere = history.X[:0]
@@ -267,9 +270,10 @@ def _resembling(source: Source, space: Space, recipe: Recipe, sign: float) -> tu
     found = []
     for relative in source.relatives(space):
         data = Data(relative.X, (sign if relative.sign is None else relative.sign) * relative.y)
-        belief = _believed(data[telling(data.y, MOST_RESEMBLING)], recipe).beliefs.beliefs[0]
+        model = _believed(data[telling(data.y, MOST_RESEMBLING)], recipe)
+        belief = model.beliefs.beliefs[0]
         if isinstance(belief, Posterior):
-            found.append(Resemblance(belief, relative.columns))
+            found.append(Resemblance(belief, relative.columns, model.scale))
     return tuple(found)
 
 

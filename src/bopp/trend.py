@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from bopp.data import Array, Data
 from bopp.gp import Posterior
+from bopp.outcome import LARGEST, Scale, standardised
 
 
 @dataclass(frozen=True, eq=False)
 class Resemblance:
-    """The mean of what is believed of another function, as a function of the whole cube."""
+    """The mean of what is believed of another function, as a function of the whole cube.
+
+    Its values are in the unit of `scale`, which suits the function itself.
+    """
 
     posterior: Posterior
     columns: npt.NDArray[np.intp]
+    scale: Scale
+
+    def bent(self, scale: Scale, data: Data) -> Resemblance | None:
+        """The same with its values bent as those of the objective are; None if they do not rise with these.
+
+        What differs from the objective by a factor and a shift no longer does once each has been bent by a
+        power of its own. So a line through `data`, which are in the unit of `scale`, brings both to one unit
+        before the power of the objective is taken of both.
+        """
+        seen = self.posterior.data
+        y, here, own = scale.inverse(data.y), self.scale.inverse(self(data.X)), self.scale.inverse(seen.y)
+        unit, other = standardised(y), standardised(own)
+        steepness = scale.noise(y, np.full(len(y), min(unit.size * unit.spread, LARGEST) ** 2))
+        factor, shift = _line(other(here), unit(y), steepness)
+        if factor <= 0.0:
+            return None
+        values = scale(unit.inverse(factor * other(own) + shift))
+        bent = Data(seen.X, standardised(values)(values), seen.noise)
+        return replace(self, posterior=self.posterior.again(bent))
 
     def __call__(self, U: Array) -> Array:
         return self.posterior.mean(U[:, self.columns])
@@ -25,6 +48,15 @@ class Resemblance:
         slope = np.zeros_like(U)
         value, slope[:, self.columns] = self.posterior.mean_gradient(U[:, self.columns])
         return value, slope
+
+
+def _line(x: Array, y: Array, weights: Array) -> tuple[float, float]:
+    """Factor and shift of the line through points, the squares of whose distances have these weights."""
+    share = weights / weights.sum()
+    x_mean, y_mean = share @ x, share @ y
+    spread = share @ (x - x_mean) ** 2
+    factor = share @ ((x - x_mean) * (y - y_mean)) / spread if spread > 0.0 else 0.0
+    return float(factor), float(y_mean - factor * x_mean)
 
 
 @dataclass(frozen=True, eq=False)
