@@ -140,14 +140,16 @@ def main() -> None:
         ]
         make(group, tasks, labels, options.jobs)
         name = f"{group}, d = {options.dimension}" if options.dimension else group
+        if len(options.seeds) > 1:
+            name += f", {len(options.seeds)} seeds"
         found += [{**one, "group": name} for one in rows(group, tasks, labels)]
     columns = ["variant", "group", f"log10 regret after {EVALUATIONS}", "difference", "95 % interval"]
     cells = [[str(cell) for cell in one.values()] for one in found]
     publish(["# Variants of the default", heading(), markdown(columns, cells)], None)
     if options.out:
         about = (
-            f"Tasks for choosing, {EVALUATIONS} evaluations, seeds {', '.join(map(str, options.seeds))}; "
-            "none of them is in the tables above. A positive difference is worse than the default."
+            f"Tasks for choosing, {EVALUATIONS} evaluations, the first seed (of BBOB, the first instance) unless "
+            "it says more; none of them is in the tables above. A positive difference is worse than the default."
         )
         kept_rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
         new = {(one["label"], one["group"]) for one in found}
