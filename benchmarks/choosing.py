@@ -148,8 +148,9 @@ def main() -> None:
     publish(["# Variants of the default", heading(), markdown(columns, cells)], None)
     if options.out:
         about = (
-            f"Tasks for choosing, {EVALUATIONS} evaluations, the first seed (of BBOB, the first instance) unless "
-            "it says more; none of them is in the tables above. A positive difference is worse than the default."
+            f"Tasks for choosing, {EVALUATIONS} evaluations, the first seed (of BBOB, the first instance) "
+            "unless it says more; none of them is in the tables above. A positive difference is worse than "
+            "the default."
         )
         kept_rows = json.loads(options.out.read_text())["rows"] if options.out.exists() else []
         new = {(one["label"], one["group"]) for one in found}
