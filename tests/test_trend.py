@@ -169,9 +169,12 @@ def off(feature: Array, y: Array) -> float:
     return float(np.std(y - np.polyval(np.polyfit(feature, y, 1), feature)) / np.std(y))
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1.0, 1e160, 1e300])
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
-def test_bent_as_the_objective_is_what_follows_it_in_its_own_unit_does_so_in_the_model(factor: float) -> None:
-    objective, scale = told(1.0, n=12)
+def test_bent_as_the_objective_is_what_follows_it_in_its_own_unit_does_so_in_the_model(
+    factor: float, unit: float
+) -> None:
+    objective, scale = told(1.0, unit, n=12)
     few = replace(scale, power=2.0)  # few values want another power than many
     data = Data(objective.X, few(scale.inverse(objective.y)))
     own = stand_in(1.0, factor)

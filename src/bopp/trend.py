@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from bopp.data import Array, Data
 from bopp.gp import Posterior
-from bopp.outcome import LARGEST, Scale, standardised
+from bopp.outcome import Scale, standardised
+
+STEP = 1e-3  # of a standard deviation of y, over which the steepness of a power is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +35,14 @@ class Resemblance:
         seen = self.posterior.data
         y, here, own = scale.inverse(data.y), self.scale.inverse(self(data.X)), self.scale.inverse(seen.y)
         unit, other = standardised(y), standardised(own)
-        steepness = scale.noise(y, np.full(len(y), min(unit.size * unit.spread, LARGEST) ** 2))
-        factor, shift = _line(other(here), unit(y), steepness)
-        if factor <= 0.0:
-            return None
+        z = unit(y)
+        steepness = scale(unit.inverse(z + STEP)) - scale(
+            unit.inverse(z - STEP)
+        )  # in any unit, however small
+        factor, shift = _line(other(here), z, steepness**2)
         values = scale(unit.inverse(factor * other(own) + shift))
+        if factor <= 0.0 or not np.isfinite(values).all():
+            return None
         bent = Data(seen.X, standardised(values)(values), seen.noise)
         return replace(self, posterior=self.posterior.again(bent))
 
