@@ -77,7 +77,7 @@ class GP:
         X = self._scaled(data.X)
         K, slope = self._correlated(squared_distance(X, X))
         if self.trend:
-            quadratic, below = _quadratic(data)
+            quadratic, triangle = _quadratic(data)
             K += self.trend * quadratic
         L = cholesky(self._noisy(data, K))
         whitened = _solve(L, data.y)
@@ -90,7 +90,7 @@ class GP:
         by_noise = 0.5 * self.noise * W.sum()
         by_trend = np.empty(0)
         if self.trend:
-            traced = np.vdot(inverse.T, below)
+            traced = np.vdot(inverse.T, triangle)  # tr(A^-1 Q)
             by_trend = np.array([0.5 * self.trend * (alpha @ quadratic @ alpha - traced)])
         total = 0.5 * (alpha @ data.y - len(data) - W @ (self.noise + data.noise))  # K = A - noise
         by_variance = total - by_trend.sum()
@@ -308,7 +308,7 @@ def cholesky(K: Array, size: Array | None = None) -> Array:
 
 @lru_cache(maxsize=2)
 def _quadratic(data: Data) -> tuple[Array, Array]:
-    """The covariance Q of a trend at the points of data, and its triangle T: a fit asks for them many times.
+    """The covariance Q of a trend at the points of data, and a triangle T of it: a fit asks for both many times.
 
     tr(A Q) is the sum of A * T for a symmetric A of which one triangle is known.
     """
