@@ -308,7 +308,7 @@ def cholesky(K: Array, size: Array | None = None) -> Array:
 
 @lru_cache(maxsize=2)
 def _quadratic(data: Data) -> tuple[Array, Array]:
-    """The covariance Q of a trend at the points of data, and a triangle T of it: a fit asks for both many times.
+    """The covariance Q of a trend at the points of data, and a triangle T of it, kept for a whole fit.
 
     tr(A Q) is the sum of A * T for a symmetric A of which one triangle is known.
     """
