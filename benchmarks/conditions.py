@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bopp import Choice, Data, Float, Recipe, Space, minimize
-from bopp.suggest import believe
+from bopp.model import believe
 from history import measurement, remember
 from regret import bootstrap_interval
 from report import heading, markdown, publish

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 import bopp
 from bopp.data import Array, History
 from bopp.known import Known
+from bopp.model import believe
 from bopp.pseudo import Failed, Pending, none
 from bopp.score import AverageScore
-from bopp.suggest import believe, suggest
+from bopp.suggest import suggest
 
 PICTURES = Path(__file__).parent / "pictures"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "tune_regression.py"

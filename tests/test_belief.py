@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bopp import Float, Optimizer, Problem, Recipe, fitted, initial, outcome, suggest
+from bopp import Float, Optimizer, Problem, Recipe, fitted, initial, model, outcome, suggest
 from bopp.acquisition import UCB, Acquisition, Scores, ei, log_ei, logarithmic, pi
 from bopp.belief import Belief, Beliefs
 from bopp.data import Array, Data, History
@@ -21,9 +21,9 @@ from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.memory import Memory
+from bopp.model import REMEMBERED, believe
 from bopp.score import AverageScore
 from bopp.space import Space
-from bopp.suggest import REMEMBERED, believe
 from toys import KERNELS, known, peaked, slope, smooth
 
 PLANE = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -410,7 +410,7 @@ def test_a_fit_that_returns_something_else_is_named(returned: Any) -> None:
 
     with pytest.raises(RecipeError, match=r"mistaken.* must return Beliefs, got"):
         believe(smooth(4, 2, seed=0), replace(BASE, fit=mistaken))
-    assert len(suggest._models) == 0
+    assert len(model._models) == 0
 
 
 def test_processes_that_have_seen_nothing_are_no_beliefs() -> None:
@@ -517,12 +517,12 @@ def test_another_recipe_or_other_data_are_not_confused(what: str) -> None:
 
 def forgotten(data: Data, recipe: Recipe) -> suggest.Model:
     """What is believed where nothing is remembered."""
-    kept = suggest._models, fitted._fits
-    suggest._models, fitted._fits = Memory(REMEMBERED), Memory(fitted.REMEMBERED)
+    kept = model._models, fitted._fits
+    model._models, fitted._fits = Memory(REMEMBERED), Memory(fitted.REMEMBERED)
     try:
         return believe(data, recipe)
     finally:
-        suggest._models, fitted._fits = kept
+        model._models, fitted._fits = kept
 
 
 def test_parts_that_do_not_matter_to_a_belief_share_it() -> None:
@@ -561,14 +561,14 @@ def test_only_a_few_models_are_kept_the_latest() -> None:
     sets = [smooth(6, 2, seed=seed) for seed in range(REMEMBERED + 1)]
     for data in sets:
         believe(data, recipe)
-    assert len(suggest._models) == REMEMBERED
+    assert len(model._models) == REMEMBERED
     fit.calls.clear()
     for data in sets[1:]:
         believe(data, recipe)
     assert fit.calls == []
     believe(sets[0], recipe)
     assert fit.calls == [6]
-    assert len(suggest._models) == REMEMBERED
+    assert len(model._models) == REMEMBERED
 
 
 def test_a_large_model_is_the_only_one_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -576,11 +576,11 @@ def test_a_large_model_is_the_only_one_that_is_kept(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(suggest, "LARGE", 20)
     for n in (18, 19, 20):
         believe(smooth(n, 2, seed=0), BASE)
-    assert len(suggest._models) == 3
+    assert len(model._models) == 3
     for n in (21, 22):
         believe(smooth(n, 2, seed=0), BASE)
-        assert len(suggest._models) == 1
-    assert believe(smooth(22, 2, seed=0), BASE) is suggest._models.latest
+        assert len(model._models) == 1
+    assert believe(smooth(22, 2, seed=0), BASE) is model._models.latest
 
 
 def test_a_fit_that_raised_is_asked_again() -> None:
@@ -639,7 +639,7 @@ def test_threads_may_believe_at_once() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(suggest._models) <= REMEMBERED
+    assert len(model._models) <= REMEMBERED
 
 
 def test_what_an_acquisition_computes_once_is_not_that_of_the_policy() -> None:

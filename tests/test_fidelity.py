@@ -11,12 +11,13 @@ import bopp
 from bopp import AtMost, Choice, Float, Optimizer, Problem, Recipe, Result, open_study
 from bopp.errors import ConfigError, NoResultError, RecipeError, SpaceError, StudyError
 from bopp.fidelity import Fidelity, Ladder, suggest_within
+from bopp.model import learn
 from bopp.outcome import Squeezed
 from bopp.plain import read_problem, read_space, write_problem, write_space
 from bopp.pseudo import Guesses, Images, Limits
 from bopp.study.config import load
 from bopp.study.exchange import exported, imported
-from bopp.suggest import learn, suggest
+from bopp.suggest import suggest
 from bopp.trial import Trial
 from bopp.view.convergence import convergence
 from bopp.view.prediction import recipe_of

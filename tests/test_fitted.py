@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Float, Optimizer, Recipe, fitted, initial, outcome, suggest
+from bopp import Float, Optimizer, Recipe, fitted, initial, model, outcome, suggest
 from bopp.belief import Beliefs
 from bopp.data import Array, Data
 from bopp.errors import RecipeError

@@ -16,11 +16,12 @@ from bopp.data import Array, Data, History
 from bopp.errors import BoppError, RecipeError, SpaceError
 from bopp.initial import Sobol
 from bopp.knowledge.expectation import WIDENINGS
+from bopp.model import Model, learn
 from bopp.pseudo import Guesses, Pending, none
 from bopp.pseudo.guesses import EDGE
 from bopp.search import Gradients
 from bopp.space import Space
-from bopp.suggest import Model, learn, suggest
+from bopp.suggest import suggest
 from toys import known, slope
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})

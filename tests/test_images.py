@@ -16,11 +16,12 @@ from bopp.data import Array, Data, History
 from bopp.errors import BoppError, RecipeError, StudyError
 from bopp.initial import Sobol
 from bopp.knowledge import images_of, twins_of
+from bopp.model import learn
 from bopp.pseudo import Failed, Guesses, Images, Pending, Sum, images, sources
 from bopp.pseudo.images import MARGIN, MOST
 from bopp.search import Gradients, best_fresh
 from bopp.space import Params, Space
-from bopp.suggest import learn, suggest
+from bopp.suggest import suggest
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 NOWHERE = np.empty((0, 2))

@@ -34,11 +34,12 @@ from bopp.knowledge.resemblance import (
 from bopp.knowledge.symmetry import FEWEST_IMAGES, FITTED, Seen, _foretold, _most_telling, _some
 from bopp.known import Known
 from bopp.memory import Memory
+from bopp.model import believe, learn
 from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Pending, Source, Sum, none
 from bopp.score import AverageScore
 from bopp.search import Gradients
 from bopp.space import Space
-from bopp.suggest import believe, learn, suggest
+from bopp.suggest import suggest
 from bopp.trend import Resemblance, Trend, Trended
 from recipes import SOURCES
 from toys import KERNELS, known, slope, smooth
@@ -67,8 +68,8 @@ RECIPES = {
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is remembered of what was computed so far."""
-    monkeypatch.setattr("bopp.suggest._models", Memory(4))
-    monkeypatch.setattr("bopp.suggest._relatives", Memory(8))
+    monkeypatch.setattr("bopp.model._models", Memory(4))
+    monkeypatch.setattr("bopp.model._relatives", Memory(8))
 
 
 def plane(n: int = 8, pending: int = 0, failed: int = 0, sign: float = 1.0) -> History:

@@ -14,9 +14,10 @@ from bopp.acquisition import Acquisition, ei, log_ei, maximum
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.known import Known
+from bopp.model import learn
 from bopp.pseudo import Limits, none
 from bopp.space import Space
-from bopp.suggest import learn, suggest
+from bopp.suggest import suggest
 from toys import known, smooth
 
 SPACE = Space({"a": Float(0, 1), "b": Float(0, 1)})

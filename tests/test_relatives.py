@@ -28,6 +28,7 @@ from bopp.fit import MAP, telling
 from bopp.initial import Sobol
 from bopp.kernels import Kernel
 from bopp.memory import Memory
+from bopp.model import MOST_RESEMBLING, learn
 from bopp.parts import read_part, write_part
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Failed, Pending, sources
@@ -36,7 +37,7 @@ from bopp.pseudo.relatives import BEYOND
 from bopp.result import Result
 from bopp.search import Gradients
 from bopp.space import Space
-from bopp.suggest import MOST_RESEMBLING, learn, suggest
+from bopp.suggest import suggest
 from bopp.trend import Trended
 from bopp.trial import Trial
 
@@ -552,8 +553,8 @@ class Fits:
 
 
 def test_of_fifty_studies_each_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bopp.suggest._models", Memory(4))
-    monkeypatch.setattr("bopp.suggest._relatives", Memory(8))
+    monkeypatch.setattr("bopp.model._models", Memory(4))
+    monkeypatch.setattr("bopp.model._relatives", Memory(8))
     studies = [("maximize", rows(12, seed=seed, shift=0.02 * seed)) for seed in range(50)]
     fit = Fits()
     recipe = knowing(Earlier(studies), fit=fit, initial=Sobol(0))

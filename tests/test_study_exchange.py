@@ -18,7 +18,7 @@ from bopp.data import Array
 from bopp.errors import StoreError, StudyError
 from bopp.known import Known
 from bopp.plain import write_trial
-from bopp.study.exchange import _read, exported, imported
+from bopp.study.exchange import FORMAT, _read, exported, imported
 from faults import Figure
 from postgres import Server
 
@@ -122,7 +122,7 @@ def refused(url: str, content: bytes, name: str | None = None) -> str:
 
 def test_an_export_is_lines_of_json_with_a_checksum(source: Study, content: bytes) -> None:
     head, *rows, last = [json.loads(line) for line in content.splitlines()]
-    assert head["bopp"] == 3
+    assert head["bopp"] == FORMAT == 4
     assert (head["study"], head["objectives"], head["seed"]) == (NAME, {"value": "maximize"}, 2**80)
     assert head["trials"] == len(rows) == 9
     assert rows == [json.loads(json.dumps(write_trial(source.space, trial))) for trial in source.trials]

@@ -20,11 +20,13 @@ from bopp.gp import GP
 from bopp.initial import Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
+from bopp.model import believe
 from bopp.pseudo import Failed, Neighbours, Pending, Policy, none
+from bopp.recipe import Recipe
 from bopp.score import AverageScore
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space
-from bopp.suggest import Recipe, believe, suggest
+from bopp.suggest import suggest
 from toys import data_of, gp_of, known, peaked, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})

@@ -9,9 +9,9 @@ from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError
 from bopp.gp import GP
 from bopp.kernels import Matern52
+from bopp.model import believe
 from bopp.outcome import raw
 from bopp.problem import Direction
-from bopp.suggest import believe
 from bopp.view.calibration import WIDTH, calibration
 
 RAW = Recipe(outcome=raw)

@@ -6,10 +6,10 @@ import pytest
 
 from bopp import Choice, Fixed, Float, Int, Problem, Recipe, Result, Trial
 from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
 from bopp.problem import Direction
-from bopp.suggest import believe
 from bopp.view.contour import POINTS, contour
 
 SPACE: dict[str, Parameter] = {

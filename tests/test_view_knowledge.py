@@ -13,8 +13,8 @@ from bopp import Choice, Float, Optimizer, Problem, Recipe, Result, Trial, open_
 from bopp.data import Array, Data
 from bopp.errors import BoppError
 from bopp.knowledge import Account
+from bopp.model import believe, learn
 from bopp.pseudo import Source
-from bopp.suggest import believe, learn
 from bopp.view.calibration import calibration
 from bopp.view.canvas import drawable
 from bopp.view.contour import contour

@@ -21,9 +21,9 @@ from bopp import (
     open_study,
 )
 from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
-from bopp.suggest import believe
 
 LINE: dict[str, Parameter] = {"x": Float(0, 10)}
 RICH: dict[str, Parameter] = {

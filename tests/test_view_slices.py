@@ -6,10 +6,10 @@ import pytest
 
 from bopp import AtLeast, Choice, Fixed, Float, Int, Problem, Recipe, Result, Trial, fit
 from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
 from bopp.problem import Direction
-from bopp.suggest import believe
 from bopp.view.slices import POINTS, Slice, slices
 
 MIXED: dict[str, Parameter] = {

@@ -3,12 +3,13 @@
 import fcntl
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from contest.peers import PEERS
+from contest.peers import PEERS, Entry
 
 BENCHMARKS = Path(__file__).parent.parent
 KEPT = {  # the records of the table are part of the repository, those of choosing are not
@@ -42,8 +43,8 @@ def file_of(part: str, group: str, label: str) -> Path:
     return KEPT[part] / group / f"{label}.jsonl"
 
 
-def append(path: Path, record: Record) -> None:
-    """Add a record, whole or not at all, whoever else adds one."""
+def append(path: Path, record: Any) -> None:
+    """Add a record, a dataclass, whole or not at all, whoever else adds one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -57,12 +58,12 @@ def recorded(path: Path) -> set[str]:
     return {json.loads(line)["task"] for line in path.read_text().splitlines()}
 
 
-def note_versions(path: Path, peers: Iterable[str]) -> None:
+def note_versions(path: Path, peers: Iterable[str], entries: Mapping[str, Entry] = PEERS) -> None:
     """Note with which versions, on which machine and when these peers ran."""
     notes = json.loads(path.read_text()) if path.exists() else {}
     for peer in peers:
         notes[peer] = {
-            "versions": PEERS[peer].versions,
+            "versions": entries[peer].versions,
             "python": platform.python_version(),
             "machine": f"{processor()}, {platform.system()} {platform.machine()}",
             "date": datetime.now(UTC).date().isoformat(),

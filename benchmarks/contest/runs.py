@@ -4,6 +4,7 @@ run       one peer on one task, in this process
 SUBSETS   which tasks the slow peers are spared
 planned   the runs of a peer
 execute   what is missing of them
+execute_apart  the same for runs of any kind
 """
 
 import math
@@ -17,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ MODULES = {  # which module has the tasks of a group
     "paper": "contest.paper",
     "high": "contest.high",
 }
+PlanT = TypeVar("PlanT", bound="Named")
 ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "PYTHONHASHSEED": "0",  # sets in the same order every time
@@ -191,28 +193,54 @@ def missing(plans: Iterable[Plan], label: str | None = None) -> list[Plan]:
 
 
 def execute(plans: Sequence[Plan], jobs: int = 1, label: str | None = None, seconds: float = math.inf) -> int:
-    """Make these runs, each in a process forked from one that has the libraries; how many were recorded.
+    """Make these runs and keep their records; how many were made."""
+
+    def keep(plan: Plan, record: Record) -> None:
+        append(file_of(plan.part, plan.group, label or plan.peer), record)
+
+    return execute_apart(plans, _send, keep, [__name__, *_modules(plans)], jobs, seconds)
+
+
+class Named(Protocol):
+    """A run to be, by what is printed of it."""
+
+    @property
+    def peer(self) -> str: ...
+
+    @property
+    def task(self) -> str: ...
+
+
+def execute_apart(
+    plans: Sequence[PlanT],
+    send: Callable[[PlanT, Connection], None],
+    keep: Callable[[PlanT, Any], None],
+    modules: Sequence[str],
+    jobs: int = 1,
+    seconds: float = math.inf,
+) -> int:
+    """Make these runs, each in a process forked from one that has the libraries; how many were made.
 
     After so many seconds no run begins, and those that have not ended are ended.
     """
     os.environ.update(ENVIRONMENT)  # inherited by the processes
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", __name__, *_modules(plans)])
+    context.set_forkserver_preload(["__main__", *modules])
     end = time.monotonic() + seconds
 
-    def apart(plan: Plan) -> bool:
+    def apart(plan: PlanT) -> bool:
         began = time.monotonic()
         if began >= end:
             return False
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_send, args=(plan, sender))
+        process = context.Process(target=send, args=(plan, sender))
         process.start()
         sender.close()
         record = _received(receiver, None if math.isinf(end) else end - began)
         process.kill()
         process.join()
         if record is not None:
-            append(file_of(plan.part, plan.group, label or plan.peer), record)
+            keep(plan, record)
         state = "done" if record else "FAILED"
         print(
             f"{state} {plan.peer} {plan.task} {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True
@@ -236,10 +264,9 @@ def _send(plan: Plan, sender: Connection) -> None:
     sender.send(run(task, PEERS[plan.peer].factory, plan.peer, plan.evaluations))
 
 
-def _received(receiver: Connection, seconds: float | None) -> Record | None:
+def _received(receiver: Connection, seconds: float | None) -> Any:
     """The record of a run; None if its process died or is not ready in time."""
     try:
-        record: Record | None = receiver.recv() if receiver.poll(seconds) else None
+        return receiver.recv() if receiver.poll(seconds) else None
     except EOFError:
         return None
-    return record

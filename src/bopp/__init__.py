@@ -15,9 +15,9 @@ from bopp.optimizer import Optimizer, maximize, minimize, optimize
 from bopp.option import Choice, Fixed
 from bopp.parameter import Parameter
 from bopp.problem import AtLeast, AtMost, Holds, Problem
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.space import Params, Space
-from bopp.suggest import Recipe
 from bopp.trial import Trial
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bopp.errors import RecipeError, TellError
 from bopp.legible import brief
-from bopp.suggest import Recipe
+from bopp.recipe import Recipe
 from bopp.trial import Answer
 
 LARGEST_SEED = 10**1000

@@ -49,13 +49,16 @@ class Data:
 class History:
     """All trials so far, in order.
 
-    X       (n, d) their points
-    state   (n,)   "done", "asked" or "failed"
-    values  (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN unless done
-    noise   (n, k) variances of these measurements if they are known, else 0
+    X           (n, d) their points
+    state       (n,)   "done", "asked" or "failed"
+    values      (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN unless measured
+    noise       (n, k) variances of these measurements if they are known, else 0
+    objectives  how many of the columns are objectives
+    reference   (objectives,) values above which a front counts; None where that is to be found out
+    names       of the columns
+    signs       of the columns, -1 where the values as they were told are better if smaller, else 1
 
-    The first column is the objective that the search maximises. `sign` is -1 where its own values are better
-    if smaller, else 1. `twins` (m, d) are further points that are not to be suggested again.
+    `sign` is that of the first column. `twins` (m, d) are further points that are not to be suggested again.
     """
 
     X: Array
@@ -64,6 +67,10 @@ class History:
     noise: Array
     sign: float = 1.0
     twins: Array | None = None
+    objectives: int = 1
+    reference: Array | None = None
+    names: tuple[str, ...] = ("value",)
+    signs: tuple[float, ...] = (1.0,)
 
     @staticmethod
     def of(data: Data, pending: Array, failed: Array) -> History:
@@ -86,9 +93,29 @@ class History:
 
     @cached_property
     def data(self) -> Data:
-        """The observations of the objective."""
-        done = self.state == "done"
-        return Data(self.X[done], self.values[done, 0], self.noise[done, 0])
+        """The observations of the objective, or of the first of several."""
+        known = (self.state == "done") & ~np.isnan(self.values[:, 0])
+        return Data(self.X[known], self.values[known, 0], self.noise[known, 0])
+
+    @cached_property
+    def outputs(self) -> tuple[History, ...]:
+        """A history of each value alone: first the objectives, then the constraints."""
+        return tuple(
+            History(self.X, self.state, self.values[:, [k]], self.noise[:, [k]], sign, names=(name,))
+            for k, (name, sign) in enumerate(zip(self.names, self.signs, strict=True))
+        )
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one objective and nothing else to heed."""
+        return self.values.shape[1] == 1
+
+    @cached_property
+    def feasible(self) -> npt.NDArray[np.bool_]:
+        """Which trials (n,) have every value, with all constraints met."""
+        measured = (self.state == "done") & ~np.isnan(self.values).any(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(measured & (self.values[:, self.objectives :] >= 0.0).all(axis=1))
 
     @cached_property
     def pending(self) -> Array:

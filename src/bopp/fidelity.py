@@ -19,13 +19,15 @@ import numpy.typing as npt
 
 from bopp.data import Array, Data, History
 from bopp.errors import RecipeError, SpaceError
+from bopp.goals import incumbent, seek
 from bopp.legible import brief
 from bopp.option import Choice
 from bopp.outcome import Squeezed
+from bopp.recipe import Recipe
 from bopp.score import AverageScore
 from bopp.search import SAME
 from bopp.space import Params, Space
-from bopp.suggest import Recipe, avoiding_images, designed, scored, suggest
+from bopp.suggest import avoiding_images, designed, suggest
 from bopp.threads import one_thread
 
 LEAST = 1.0 - 1e-9  # what has to be left of a budget: a real evaluation, up to rounding
@@ -129,10 +131,10 @@ def suggest_within(
     first = ladder.first(recipe, cheap, key)
     if first is not None:
         return first
-    best = float(ladder.reals.data.y.max()) if len(ladder.reals.data) else None
-    score = scored(real, ladder.searching(recipe), history, key, best)
-    trials = avoiding_images(ladder.expected(score), real, score.trusted)
-    u = recipe.search(score, real, trials, np.random.default_rng([*key, 2]))
+    sought = seek(real, ladder.searching(recipe), history, key, incumbent(ladder.reals))
+    score = sought.objective
+    trials = avoiding_images(ladder.expected(score), real, sought.trusted)
+    u = recipe.search(sought.score, real, trials, np.random.default_rng([*key, 2]))
     places = [*filter(ladder.frugal, cheap), ladder.last]
     places = [place for place in places if not ladder.has(u, place)] or [ladder.last]
     worth = [ladder.doubt_removed(score, u, place) / fidelity.costs[place] for place in places]
@@ -187,7 +189,8 @@ class Ladder:
     def reals(self) -> History:
         """The trials of the real level."""
         rows, every = self.place == self.last, self.history
-        return History(every.X[rows], every.state[rows], every.values[rows], every.noise[rows])
+        part = {name: getattr(every, name)[rows] for name in ("X", "state", "values", "noise")}
+        return replace(every, **part, twins=None)
 
     def searching(self, recipe: Recipe) -> Recipe:
         """The recipe for trials of all levels: values below the middle of the real ones are squeezed.
@@ -240,7 +243,7 @@ class Ladder:
         """The best trial of the nearest level below whose point has none at this level or above."""
         above = self.X[self.place >= place]
         fitting = _same(self.held(self.last).snap(self.X), self.X)  # where some params are held
-        rows = np.flatnonzero((self.history.state == "done") & (self.place < place) & fitting)
+        rows = np.flatnonzero(~np.isnan(self.history.values[:, 0]) & (self.place < place) & fitting)
         rows = np.array([row for row in rows if not _same(above, self.X[row]).any()], dtype=np.intp)
         if len(rows) == 0:
             return None

@@ -37,15 +37,18 @@ class Fitted:
     beliefs: Beliefs
 
 
-def fitted(data: Data, outcome: Outcome, kernel: Kernel, fit: Fit) -> Fitted:
-    """The model of data, given in their own unit: that of the last milestone, after seeing all of them."""
+def fitted(data: Data, outcome: Outcome, kernel: Kernel, fit: Fit, turns: int = 1) -> Fitted:
+    """The model of data, given in their own unit: that of the last milestone, after seeing all of them.
+
+    `turns` says of how many values of a trial this is one, so that the fits of all of them are kept.
+    """
     if not isinstance(fit, MAP):
         return _fitted(data, outcome, kernel, fit, np.arange(len(data)))
     first = data[slice(fit.milestone(len(data)))]
     rows = telling(first.y, fit.seen)
     content = first.X.shape, first.X.tobytes(), first.y.tobytes(), first.noise.tobytes()
     parts = (outcome, kernel, fit)
-    before = _fits(parts, content, lambda: _fitted(first, *parts, rows), len(first) > LARGE)
+    before = _fits(parts, content, lambda: _fitted(first, *parts, rows), len(first) > LARGE, turns)
     if len(first) == len(data):
         return before
     scale, scaled = _scaled(data, outcome)

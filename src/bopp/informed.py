@@ -9,19 +9,21 @@ from typing import Any
 from bopp.called import Function, Objective, called
 from bopp.errors import RecipeError
 from bopp.fidelity import Fidelity
+from bopp.goals import check_goals
 from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Guesses, Images, Policy, Source, Sum
 from bopp.pseudo.images import levelled
 from bopp.pseudo.policy import parts
 from bopp.pseudo.settings import name_of, without
+from bopp.recipe import Recipe
 from bopp.space import Params, Space
-from bopp.suggest import Recipe
 
 
 def informed(recipe: Recipe, knowledge: Any, problem: Problem) -> Recipe:
     """The recipe with what is known added to its policy; what does not fit the problem is refused."""
     known = (*parts(recipe.pseudo), *listed(knowledge))
+    check_goals(replace(recipe, pseudo=Sum(known)), list(problem.objectives))
     if not any(isinstance(policy, Source) for policy in known) and len(known) == len(parts(recipe.pseudo)):
         return recipe
     bound = tuple(_bound(policy, problem) for policy in known)
@@ -31,7 +33,7 @@ def informed(recipe: Recipe, knowledge: Any, problem: Problem) -> Recipe:
 def _bound(policy: Policy, problem: Problem) -> Policy:
     if not isinstance(policy, Source):
         return policy
-    space, sign = problem.space, float(problem.gain(1.0))
+    space, sign = problem.space, float(problem.gain(1.0, next(iter(problem.objectives))))
     if problem.fidelity is not None:
         policy = _levelled(policy, space, problem.fidelity)
     if isinstance(policy, Cheap) and callable(policy.values):
@@ -51,9 +53,9 @@ def _stand_in(function: Function, problem: Problem, space: Space) -> Objective:
         if isinstance(returned, Mapping) and name not in returned and "value" in returned:
             returned = returned["value"]
         answer = alone.answer(returned)
-        if answer.error is not None:
-            raise RecipeError(answer.error)
-        return answer.values[name]
+        if (found := answer.values.get(name)) is None:
+            raise RecipeError(answer.error or "")
+        return found
 
     value.__name__ = name_of(function)
     return value

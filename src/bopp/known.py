@@ -39,6 +39,7 @@ class Known:
     sign       1 if larger values of the objective itself are better, -1 if smaller ones are
     incumbent  the best observed value to improve on, if not all of `data` count
     ceiling    the highest value that there can be
+    output     the name of the value, where a trial has several: an objective or a constraint
     """
 
     space: Space
@@ -52,6 +53,7 @@ class Known:
     sign: float = 1.0
     incumbent: float | None = None
     ceiling: float = math.inf
+    output: str = "value"
     _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property

@@ -46,7 +46,9 @@ def taken_over(trial: Trial, before: str | None, study: str) -> None:
 
 
 def _values(trial: Trial) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in trial.values.items())
+    return ", ".join(
+        f"{name} {'not measured' if value is None else repr(value)}" for name, value in trial.values.items()
+    )
 
 
 def _write(level: int, trial: Trial, study: str | None, what: Callable[[], str]) -> None:

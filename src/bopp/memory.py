@@ -26,16 +26,19 @@ class Memory(Generic[T]):
         """What was computed last."""
         return self._kept[0][2]
 
-    def __call__(self, parts: object, content: object, compute: Callable[[], T], alone: bool = False) -> T:
+    def __call__(
+        self, parts: object, content: object, compute: Callable[[], T], alone: bool = False, turns: int = 1
+    ) -> T:
         """What `compute` returned for these parts, compared as values, and this content, which is hashable.
 
-        A result that takes much memory is kept `alone`, without the earlier ones.
+        A result that takes much memory is kept `alone`, without the earlier ones. Where several take `turns`,
+        as the values of a trial do, there is room for that many times as many.
         """
         for known_parts, known_content, result in self._kept:
             if known_content == content and _same(known_parts, parts):
                 return result
         result = compute()
-        others = () if alone else self._kept[: self.size - 1]
+        others = self._kept[: (1 if alone else self.size) * turns - 1]
         self._kept = ((parts, content, result), *others)
         return result
 

@@ -21,13 +21,13 @@ from bopp.guard import Guard
 from bopp.informed import informed
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.pseudo import Policy, Source, Sum, sources
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.place import evaluator
 from bopp.run.progress import meter, spent
 from bopp.space import Params, Space
-from bopp.suggest import Recipe
 from bopp.trial import Answer, Origin, Trial
 
 Knowledge = Source | Sum | Iterable[Policy]
@@ -105,11 +105,12 @@ class Optimizer:
     def tell(self, trial: Trial, value: Any, noise: Any = None) -> Trial:
         """Record the value of a trial: a number, or None, NaN or an infinity if it failed.
 
-        Telling the same value again changes nothing; a different value is refused.
+        Telling the same value again changes nothing; a different value is refused. Of several values, those
+        that were None may be told later, when they have been measured.
 
         Args:
-            value: a number, or a dict with a number for every declared name; other names are kept with the
-                trial as measurements.
+            value: a number, or a dict with a number for every declared name, or None for one that was not
+                measured; other names are kept with the trial as measurements.
             noise: the standard deviation of this measurement, if known, or a dict of them by name.
         """
         return self._settle(self._own(trial), self.problem.answer(value, noise))

@@ -18,8 +18,8 @@ from bopp.kinds import KINDS
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
 from bopp.problem import AtLeast, AtMost, Direction, Holds, Problem
+from bopp.recipe import Recipe
 from bopp.space import Params, Space
-from bopp.suggest import Recipe
 from bopp.trial import Origin, State, Superseded, Trial
 
 LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
@@ -42,13 +42,15 @@ def read_space(rows: Mapping[str, Any]) -> Space:
 
 
 def write_problem(problem: Problem) -> dict[str, Any]:
-    """The objectives, constraints and fidelities of a problem; its space is written separately."""
+    """The objectives, constraints, fidelities and reference of a problem; its space is written separately."""
     constraints = [_write_constraint(constraint) for constraint in problem.constraints]
-    written = {"objectives": dict(problem.objectives), "constraints": constraints}
-    if (fidelity := problem.fidelity) is None:
-        return written  # as earlier versions wrote it
-    levels = [_write_option(fidelity.name, level) for level in fidelity.levels]
-    return {**written, "fidelities": {fidelity.name: [levels, list(fidelity.costs)]}}
+    written: dict[str, Any] = {"objectives": dict(problem.objectives), "constraints": constraints}
+    if (fidelity := problem.fidelity) is not None:  # else as earlier versions wrote it
+        levels = [_write_option(fidelity.name, level) for level in fidelity.levels]
+        written["fidelities"] = {fidelity.name: [levels, list(fidelity.costs)]}
+    if problem.reference is not None:
+        written["reference"] = dict(problem.reference)
+    return written
 
 
 def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
@@ -56,7 +58,8 @@ def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
     if not isinstance(row["objectives"], dict):
         raise BoppError(f"wanted objectives by name, got {row['objectives']!r}")
     constraints = [_read_constraint(one) for one in row["constraints"]]
-    return Problem(space, row["objectives"], constraints, _read_fidelities(row.get("fidelities")))
+    fidelities = _read_fidelities(row.get("fidelities"))
+    return Problem(space, row["objectives"], constraints, fidelities, row.get("reference"))
 
 
 def read_direction(space: Space, direction: Any) -> Problem:

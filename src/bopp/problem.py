@@ -17,6 +17,7 @@ import numpy as np
 from bopp.data import Array, History
 from bopp.errors import NoResultError, RecipeError, TellError
 from bopp.fidelity import Fidelity
+from bopp.front import nondominated
 from bopp.legible import brief
 from bopp.space import Params, Space
 from bopp.trial import Answer, State, Trial, measurement, number_of
@@ -86,12 +87,15 @@ class Problem:
         fidelities: how thorough an evaluation may be, cheapest first: {"epochs": [1, 9, 81]} costs in
             proportion, {"epochs": {1: 0.05, 9: 0.2, 81: 1.0}} as given, in any unit. The objective function
             gets the level by this name too. The last one is the real one, of which `best` is chosen.
+        reference: with several objectives, the values that a trial must surpass in all of them to be worth
+            anything, as in {"error": 0.5, "latency": 100}; None finds them out from the trials.
     """
 
     space: Space
     objectives: Mapping[str, Direction]
     constraints: tuple[AtMost | AtLeast | Holds, ...]
     fidelity: Fidelity | None
+    reference: Mapping[str, float] | None
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class Problem:
         objectives: Mapping[str, Direction] | None = None,
         constraints: Iterable[Constraint] = (),
         fidelities: Mapping[str, Any] | Fidelity | None = None,
+        reference: Mapping[str, float] | None = None,
     ):
         objectives = {"value": "minimize"} if objectives is None else objectives
         if not isinstance(objectives, Mapping) or not objectives:
@@ -116,11 +121,12 @@ class Problem:
         conditions = [constraint.name for constraint in self.constraints if isinstance(constraint, Holds)]
         if len(set(conditions)) < len(conditions):
             raise RecipeError(f"wanted a different name for each condition, got {conditions}")
+        object.__setattr__(self, "reference", _checked_reference(reference, self.objectives))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem) or list(self.objectives.items()) != list(other.objectives.items()):
             return False  # order matters: the first objective is a trial's `value`
-        mine, theirs = ((one.space, one.constraints, one.fidelity) for one in (self, other))
+        mine, theirs = ((one.space, one.constraints, one.fidelity, one.reference) for one in (self, other))
         return mine == theirs
 
     __hash__ = None  # type: ignore[assignment]
@@ -138,7 +144,7 @@ class Problem:
 
     def in_space(self, space: Declaration) -> Problem:
         """The same problem in another space."""
-        return Problem(space, self.objectives, self.constraints, self.fidelity)
+        return Problem(space, self.objectives, self.constraints, self.fidelity, self.reference)
 
     @property
     def objective(self) -> str:
@@ -157,8 +163,8 @@ class Problem:
 
     def check_searchable(self) -> None:
         """Refuse what no recipe can suggest for yet."""
-        if len(self.objectives) > 1:
-            raise RecipeError(f"bopp searches for one objective as yet, got {list(self.objectives)}")
+        if len(self.objectives) > 1 and self.fidelity is not None:
+            raise RecipeError(f"bopp takes fidelities with one objective as yet, got {list(self.objectives)}")
 
     @property
     def direction(self) -> Direction:
@@ -183,44 +189,62 @@ class Problem:
     def answer(self, returned: Any, noise: Any = None) -> Answer:
         """What an objective returned, as an answer.
 
-        It should be a number or a dict with every declared name. NaN, an infinity, None or a missing name is
-        a failure; a declared value that is not a number is an error. Other names are measurements.
+        It should be a number or a dict with every declared name. None says that a value was not measured:
+        where no other was measured either, that is a failure, and so are NaN, an infinity and a missing name.
+        A declared value that is not a number is an error. Other names are measurements.
         """
         given = self._named(returned)
-        numbers = {name: number_of(given[name], _word(name)) for name in self.names if name in given}
-        others = {name: measurement(value) for name, value in given.items() if name not in numbers}
+        values = {
+            name: None if given[name] is None else number_of(given[name], _word(name))
+            for name in self.names
+            if name in given
+        }
+        others = {name: measurement(value) for name, value in given.items() if name not in values}
+        numbers = {name: value for name, value in values.items() if value is not None}
+        if error := self._fault(values, numbers, given):
+            kept = {name: value for name, value in numbers.items() if math.isfinite(value)}
+            return Answer(error=error, measurements=kept | others)
+        noises = {name: sd for name, sd in self._noise(noise).items() if name in numbers}
+        return Answer(values, noises, others)
+
+    def _fault(
+        self, values: Mapping[str, float | None], numbers: Mapping[str, float], given: Mapping[str, Any]
+    ) -> str | None:
+        """Why declared values are a failure, if they are one."""
+        if values and not numbers:
+            return f"{_what(next(iter(values)))} was None"
         for name in self.names:
-            if name not in numbers:
+            if name not in values:
                 wanted, got = ", ".join(self.names), ", ".join(map(repr, given)) or "nothing"
-                return Answer(
-                    error=f"{brief(name)} is missing: wanted {wanted}, got {got}",
-                    measurements=numbers | others,
-                )
-            if not math.isfinite(numbers[name]):
-                what = "the value" if name == "value" else repr(name)
-                came = None if given[name] is None else numbers[name]
-                rest = {other: number for other, number in numbers.items() if math.isfinite(number)}
-                return Answer(error=f"{what} was {came}", measurements=rest | others)
-        return Answer(numbers, self._noise(noise), others)
+                unmeasured = "; None is for what was not measured" if len(self.names) > 1 else ""
+                return f"{brief(name)} is missing: wanted {wanted}, got {got}{unmeasured}"
+            if name in numbers and not math.isfinite(numbers[name]):
+                return f"{_what(name)} was {numbers[name]}"
+        return None
 
     def fits(self, trial: Trial) -> bool:
         """Whether a trial has what its state requires: all declared values if done, else none.
 
-        One that was dropped has a record of what it was.
+        Of those that are declared some may be None, which were not measured, but not all. One that was
+        dropped has a record of what it was.
         """
         if trial.state != "done":
             nothing = not trial.values and not trial.noise
             traced = trial.state == "failed" or trial.traceback is None
             recorded = trial.state != "dropped" or len(trial.superseded) > 0
             return trial.state in get_args(State) and nothing and traced and recorded
-        numbers = [*trial.values.values(), *trial.noise.values()]
+        told = {name: value for name, value in trial.values.items() if value is not None}
+        numbers = [*told.values(), *trial.noise.values()]
         finite = all(type(number) is float and math.isfinite(number) for number in numbers)
-        named = list(trial.values) == self.names and trial.noise.keys() <= trial.values.keys()
+        named = list(trial.values) == self.names and len(told) > 0 and trial.noise.keys() <= told.keys()
         return finite and named and trial.traceback is None and all(sd >= 0.0 for sd in trial.noise.values())
 
     def feasible(self, trial: Trial) -> bool:
-        """Whether a finished trial meets every constraint."""
-        limits = all(limit.margin(trial.values[limit.name]) >= 0.0 for limit in self.limits)
+        """Whether a finished trial is known to meet every constraint: a limit that was not measured is not."""
+        limits = all(
+            (value := trial.values[limit.name]) is not None and limit.margin(value) >= 0.0
+            for limit in self.limits
+        )
         return limits and self.allows(trial.params)
 
     def allows(self, params: Params) -> bool:
@@ -238,8 +262,10 @@ class Problem:
     def best(self, trials: Sequence[Trial]) -> Trial:
         """The best finished trial that meets the constraints; the first one if several are equally good."""
         if len(self.objectives) > 1:
-            raise NoResultError(f"several objectives have no single best trial: {list(self.objectives)}")
-        done = [trial for trial in trials if trial.state == "done"]
+            raise NoResultError(
+                f"several objectives, {list(self.objectives)}, have no single best trial: see `front`"
+            )
+        done = [trial for trial in trials if trial.values.get(self.objective) is not None]
         finished = [trial for trial in done if self.real(trial)]
         feasible = [trial for trial in finished if self.feasible(trial)] if self.constraints else finished
         if feasible:
@@ -253,12 +279,31 @@ class Problem:
         reason = f"; the first failed with: {errors[0]}" if errors else ""
         raise NoResultError(f"none of {len(trials)} trials has a value{reason}")
 
+    def front(self, trials: Sequence[Trial]) -> tuple[Trial, ...]:
+        """The finished trials that meet the constraints and than which none is better in every objective.
+
+        None is at least as good in all objectives and better in one. Trials that are equal are all there.
+        """
+        done = [trial for trial in trials if trial.state == "done" and self.real(trial)]
+        values = np.array([[trial.values[name] for name in self.objectives] for trial in done], dtype=float)
+        whole = [
+            (trial, row)
+            for trial, row in zip(done, values, strict=True)
+            if not np.isnan(row).any() and self.feasible(trial)
+        ]
+        if not whole:
+            return ()
+        gains = np.array([row for _, row in whole]) * [
+            float(self.gain(1.0, name)) for name in self.objectives
+        ]
+        return tuple(trial for (trial, _), best in zip(whole, nondominated(gains), strict=True) if best)
+
     def reaches(self, trial: Trial, target: float | None) -> bool:
         """Whether a trial is feasible and at least as good as the target."""
-        if target is None or trial.state != "done" or not self.real(trial):
+        if target is None or not self.real(trial) or (value := trial.values.get(self.objective)) is None:
             return False
         try:
-            return bool(self.gain(trial.values[self.objective]) >= self.gain(target)) and self.feasible(trial)
+            return bool(self.gain(value) >= self.gain(target)) and self.feasible(trial)
         except NoResultError:  # a condition that cannot be checked here
             return False
 
@@ -280,13 +325,31 @@ class Problem:
         values = np.full((len(trials), len(columns)), np.nan)
         noise = np.zeros_like(values)
         for column, (name, larger_is_better) in enumerate(columns):
-            told = np.array([trial.values[name] for trial in done])
+            told = np.array([trial.values[name] for trial in done], dtype=np.float64)  # None becomes NaN
             sds = np.array([trial.noise.get(name, 0.0) for trial in done])
             with np.errstate(over="ignore"):  # a margin may be larger than any float
                 values[state == "done", column] = np.clip(larger_is_better(told), -LARGEST, LARGEST)
             noise[state == "done", column] = np.minimum(sds, LARGEST_NOISE) ** 2
-        sign = float(self.gain(1.0, next(iter(self.objectives))))
-        return History(X, state, values, noise, sign)
+        signs = [float(self.gain(1.0, name)) for name in self.objectives]
+        signs += [-1.0 if isinstance(limit, AtMost) else 1.0 for limit in self.limits]
+        return History(
+            X,
+            state,
+            values,
+            noise,
+            signs[0],
+            objectives=len(self.objectives),
+            reference=self._reference,
+            names=tuple(name for name, _ in columns),
+            signs=tuple(signs),
+        )
+
+    @property
+    def _reference(self) -> Array | None:
+        """The reference point as larger-is-better."""
+        if self.reference is None:
+            return None
+        return np.array([self.gain(self.reference[name], name) for name in self.objectives])
 
     def _named(self, returned: Any) -> dict[str, Any]:
         if isinstance(returned, Mapping):
@@ -299,6 +362,8 @@ class Problem:
         """Standard deviations by name; a single number is that of the only objective."""
         if noise is None:
             return {}
+        if not isinstance(noise, Mapping) and len(self.objectives) > 1:
+            raise TellError(f"noise: wanted a dict by name, of {', '.join(self.names)}, got {brief(noise)}")
         given = noise if isinstance(noise, Mapping) else {self.objective: noise}
         found = {}
         for name, sd in given.items():
@@ -314,6 +379,26 @@ def checked_direction(direction: Any) -> Direction:
     if direction not in get_args(Direction):
         raise RecipeError(f"direction must be 'minimize' or 'maximize', got {brief(direction)}")
     found: Direction = direction
+    return found
+
+
+def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> dict[str, float] | None:
+    if reference is None:
+        return None
+    if not isinstance(reference, Mapping) or list(objectives) != [
+        one for one in objectives if one in reference
+    ]:
+        raise RecipeError(
+            f"reference: wanted a dict with a number for each of {list(objectives)}, got {brief(reference)}"
+        )
+    if len(objectives) < 2 or len(reference) > len(objectives):
+        raise RecipeError(
+            f"reference: wanted one for several objectives and nothing else, got {brief(reference)} "
+            f"for {list(objectives)}"
+        )
+    found = {name: number_of(reference[name], f"reference of {name!r}") for name in objectives}
+    if not all(map(math.isfinite, found.values())):
+        raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}")
     return found
 
 
@@ -338,6 +423,10 @@ def _checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds:
     if not math.isfinite(number_of(bound)):
         raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
     return type(constraint)(constraint.name, float(bound))
+
+
+def _what(name: str) -> str:
+    return "the value" if name == "value" else repr(name)
 
 
 def _word(name: str) -> str:

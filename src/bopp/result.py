@@ -25,8 +25,8 @@ from bopp.plain import (
 )
 from bopp.problem import Declaration, Direction, Problem
 from bopp.pseudo import Source
+from bopp.recipe import Recipe
 from bopp.space import Space
-from bopp.suggest import Recipe
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 File = str | PathLike[str] | None
 
-FORMAT = 3
-"""1 had a direction in place of objectives and constraints, and one value for each trial; 2 no traceback."""
+FORMAT = 4
+"""1 had a direction in place of objectives and constraints, and one value for each trial; 2 no traceback; 3
+every value of a finished trial, and no reference."""
 
 
 @dataclass(frozen=True)

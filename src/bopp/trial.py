@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -26,9 +26,12 @@ LIBRARIES = re.compile(r"site-packages|dist-packages|[/\\]lib[/\\]python3|^<froz
 
 @dataclass(frozen=True)
 class Answer:
-    """How an evaluation ended: with every declared value, or with an error that says why there are none."""
+    """How an evaluation ended: with every declared value, or with an error that says why there are none.
 
-    values: Mapping[str, float] = field(default_factory=dict)
+    A value that was not measured is None; at least one is a number.
+    """
+
+    values: Mapping[str, float | None] = field(default_factory=dict)
     noise: Mapping[str, float] = field(default_factory=dict)
     measurements: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
@@ -47,7 +50,7 @@ class Superseded:
     state: State
     at: datetime
     reason: str
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float | None] = field(default_factory=dict)
     error: str | None = None
     traceback: str | None = None
     told_at: datetime | None = None
@@ -60,9 +63,11 @@ class Trial:
     """One evaluation: its params and, once told, its values or an error that says why there are none.
 
     state         "asked" until it is told; "dropped" if somebody decided that it should not count
-    values        every value that the problem declares, by name, objectives first
+    values        every value that the problem declares, by name, objectives first; None where one was not
+                  measured, until a later tell adds it
     noise         the standard deviations of these measurements, by name, if they are known
     measurements  whatever else the evaluation returned; suggestions ignore it
+    told_at       when it was told first: with `asked_at`, how long it was under way
     traceback     where an exception came from
     superseded    what it had been told before, if that was retried, amended or dropped
     """
@@ -70,7 +75,7 @@ class Trial:
     number: int
     params: Params
     state: State = "asked"
-    values: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float | None] = field(default_factory=dict)
     error: str | None = None
     origin: Origin = "suggested"
     asked_at: datetime | None = None
@@ -86,6 +91,11 @@ class Trial:
     def value(self) -> float | None:
         """The value of the objective, or of the first of several; None while there is none."""
         return next(iter(self.values.values()), None)
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """The names of declared values that it was told without, and that a later tell may add."""
+        return [name for name, value in self.values.items() if value is None]
 
     @property
     def counts(self) -> bool:
@@ -137,7 +147,11 @@ class Trial:
         return replace(self, **answer, superseded=tuple(earlier))
 
     def told(self, answer: Answer, at: datetime | None) -> Trial:
-        """The trial with its answer; unchanged if it was told the same before."""
+        """The trial with its answer; unchanged if it was told the same before.
+
+        What was not measured is filled in by a later answer that has it. What is there stays: a later answer
+        has the same or None in its place.
+        """
         told = replace(
             self,
             state="done" if answer.error is None else "failed",
@@ -152,10 +166,24 @@ class Trial:
             return told
         if self.state == "dropped":
             raise TellError(f"trial {self.number} was dropped ({self.superseded[-1].reason}), got {answer}")
-        if (self.state, self.values, self.noise) != (told.state, told.values, told.noise):
+        shared = [name for name, value in told.values.items() if value is not None]
+        shared = [name for name in shared if name not in self.unmeasured]
+        if self.state != told.state or _part(self, shared) != _part(told, shared):
             was, now = (_in_short(trial) for trial in (self, told))
             raise TellError(f"trial {self.number} was told {was} already, got {now}")
-        return self
+        return self._completed(told)
+
+    def _completed(self, other: Trial) -> Trial:
+        """The trial with what another has that was not measured here, and its further measurements."""
+        new = [name for name in self.unmeasured if other.values.get(name) is not None]
+        if not new:
+            return self
+        return replace(
+            self,
+            values={name: other.values[name] if name in new else self.values[name] for name in self.values},
+            noise={**self.noise, **{name: sd for name, sd in other.noise.items() if name in new}},
+            measurements={**other.measurements, **self.measurements},
+        )
 
     def _without_answer(self, state: State, at: datetime, reason: str) -> Trial:
         past = Superseded(**{name: getattr(self, name) for name in ANSWER}, at=at, reason=reason)
@@ -195,6 +223,11 @@ def _text_of(value: Any) -> str:
     except Exception:  # an object that cannot say what it is
         text = type(value).__name__
     return text if len(text) <= LONGEST_MEASUREMENT else f"{text[:LONGEST_MEASUREMENT]}..."
+
+
+def _part(trial: Trial, names: Sequence[str]) -> list[tuple[float | None, float | None]]:
+    """Some of the values of a trial, each with its noise."""
+    return [(trial.values.get(name), trial.noise.get(name)) for name in names]
 
 
 def _in_short(trial: Trial) -> str:

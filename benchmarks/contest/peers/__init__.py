@@ -1,6 +1,6 @@
 """The optimizers of the contest by name, each made by a function of the module of its library."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -47,12 +47,12 @@ PEERS: dict[str, Entry] = {
 }
 
 
-def installed(names: Iterable[str]) -> list[str]:
+def installed(names: Iterable[str], peers: Mapping[str, Entry] = PEERS) -> list[str]:
     """The peers whose libraries are installed; prints a line for each that is left out."""
     present = []
     for name in names:
         try:
-            _ = PEERS[name].versions
+            _ = peers[name].versions
         except PackageNotFoundError as error:
             print(f"{name} is left out: {error.name} is not installed", flush=True)
         else:

@@ -34,7 +34,8 @@ from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
 from bopp.pseudo import Earlier, Policy, Source, Sum, none, sources
 from bopp.pseudo.policy import parts
-from bopp.suggest import Recipe, suggest
+from bopp.recipe import Recipe
+from bopp.suggest import suggest
 from bopp.trial import Trial
 
 with extra("optuna"):

@@ -35,9 +35,9 @@ from bopp.parts import has_parts_of_yours, write_part, written_alike
 from bopp.plain import other_part, read_parameter, read_recipe, write_parameter, write_recipe
 from bopp.problem import Direction
 from bopp.pseudo import Earlier
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.space import Params
-from bopp.suggest import Recipe
 from bopp.trial import Trial
 
 with extra("ray"):

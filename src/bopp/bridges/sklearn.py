@@ -23,7 +23,7 @@ from bopp.legible import brief
 from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter
 from bopp.pseudo import Earlier
-from bopp.suggest import Recipe
+from bopp.recipe import Recipe
 
 with extra("sklearn"):
     from joblib import effective_n_jobs

@@ -37,8 +37,8 @@ from bopp.paper.runs import (
     Variant,
     rounded,
 )
+from bopp.recipe import Recipe
 from bopp.search import Gradients
-from bopp.suggest import Recipe
 from bopp.threads import one_thread
 
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from bopp import log
 from bopp.errors import StoreError
 from bopp.fidelity import LEAST, suggest_within
+from bopp.recipe import Recipe
 from bopp.space import Params
 from bopp.study import identity, sources
 from bopp.study.definition import Definition
@@ -20,7 +21,6 @@ from bopp.study.ledger import Claim, Ledger, new_ticket
 from bopp.study.sources import Taught
 from bopp.study.store import Moment, Store
 from bopp.study.tickets import Hold, Tickets
-from bopp.suggest import Recipe
 from bopp.trial import Origin, Trial
 
 

@@ -18,6 +18,7 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.legible import brief
 from bopp.optimizer import Knowledge
 from bopp.problem import Declaration, Direction, Problem
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.study import faults, leases, migration, schema, seal
 from bopp.study.address import understood
@@ -26,7 +27,6 @@ from bopp.study.ledger import Ledger
 from bopp.study.sources import LEARN, check_sources
 from bopp.study.store import Store
 from bopp.study.study import Study
-from bopp.suggest import Recipe
 
 T = TypeVar("T")
 

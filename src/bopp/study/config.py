@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from bopp.errors import BoppError, ConfigError, SpaceError
 from bopp.fidelity import Fidelity
 from bopp.problem import Direction, Problem
+from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.address import censored, discreet, is_url, placed, without_password
@@ -22,7 +23,6 @@ from bopp.study.function import python_objective
 from bopp.study.knowing import Place, known
 from bopp.study.sources import Taught
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
-from bopp.suggest import Recipe
 
 TABLES = "[study], [objective], [space] and [[knowledge]]"
 

@@ -21,10 +21,10 @@ from bopp.plain import (
     write_space,
 )
 from bopp.problem import Declaration, Direction, Problem, checked_direction
+from bopp.recipe import Recipe
 from bopp.study import seal, sources
 from bopp.study.schema import studies
 from bopp.study.sources import LEARN, Row, Taught, taught
-from bopp.suggest import Recipe
 
 MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
 
@@ -112,7 +112,8 @@ class Wanted:
             if not written_alike(_sorted(theirs["constraints"]), _sorted(mine["constraints"])):
                 had, got = _short(theirs["constraints"]), _short(mine["constraints"])
                 raise StudyError(f"{study.name!r} has constraints {had}, got {got}")
-            _compare(study.name, "fidelities", theirs.get("fidelities", {}), mine.get("fidelities", {}))
+            for what in ("fidelities", "reference"):
+                _compare(study.name, what, theirs.get(what, {}), mine.get(what, {}))
         elif self.direction is not None:
             _compare(study.name, "direction", study.problem.direction, self.direction)
         if self.seed is not None:

@@ -21,7 +21,7 @@ from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Source, Sum
 from bopp.pseudo.policy import parts as policies_of
-from bopp.suggest import Recipe
+from bopp.recipe import Recipe
 
 Parts = dict[str, Any]
 Row = dict[str, Any]

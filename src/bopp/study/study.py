@@ -19,6 +19,7 @@ from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
 from bopp.pseudo import Source
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
@@ -34,7 +35,6 @@ from bopp.study.runner import run_study
 from bopp.study.sources import Taught, taught
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
-from bopp.suggest import Recipe
 from bopp.trial import Answer, Trial
 from bopp.view.prediction import accounts_of
 
@@ -200,12 +200,13 @@ class Study:
     def tell(self, trial: Trial | int, value: Any, noise: Any = None) -> Trial:
         """Record the value of a trial, given itself or by its number; None, NaN and infinities are failures.
 
-        A second tell of the same value changes nothing; a different value is refused. If the trial has gone
-        to another worker in the meantime, the first value that arrives counts.
+        A second tell of the same value changes nothing; a different value is refused. Of several values,
+        those that were None may be told later, by anybody. If the trial has gone to another worker in the
+        meantime, the first value that arrives counts.
 
         Args:
-            value: a number, or a dict of every declared name to a number; further names are kept with the
-                trial as measurements.
+            value: a number, or a dict of every declared name to a number, or to None for one that was not
+                measured; further names are kept with the trial as measurements.
             noise: the standard deviation of this measurement, where it is known, or a dict of them by name.
         """
         return self._settle(trial, self.problem.answer(value, noise))

@@ -21,10 +21,10 @@ from bopp.errors import ConfigError, SpaceError
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, When
 from bopp.problem import Direction
+from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.study.address import discreet
 from bopp.study.function import REFERENCE
-from bopp.suggest import Recipe
 
 Table = TypeVar("Table")
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from bopp.data import Array
 from bopp.errors import RecipeError
 from bopp.gp import Posterior
+from bopp.model import Model, believe
+from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.suggest import Model, Recipe, believe
 from bopp.threads import one_thread
 from bopp.view.prediction import in_units
 from bopp.view.values import finished, values_of

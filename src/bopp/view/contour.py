@@ -11,8 +11,8 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import NoResultError, SpaceError
 from bopp.parameter import Parameter
+from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.suggest import Recipe
 from bopp.threads import one_thread
 from bopp.trial import Trial
 from bopp.view.coordinates import Axis, axis_of

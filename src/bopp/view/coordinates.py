@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from bopp.number import Float
 from bopp.parameter import Parameter
 from bopp.result import Result
 from bopp.trial import Trial
-from bopp.view.values import best_of, ends, finished, searched, values_of
+from bopp.view.values import best_of, best_value, ends, finished, searched, values_of
 
 ABSENT = -0.12  # where a trial crosses the axis of a parameter that it lacks: below the axis
 
@@ -68,7 +67,7 @@ def coordinates(result: Result) -> Coordinates:
     """All finished and failed trials; outlying values are drawn at the end of their axis."""
     trials = finished(result, "a parallel plot")
     values, best = values_of(result, trials), best_of(result)
-    low, high = ends(values, math.nan if best is None else best.values[result.problem.objective])
+    low, high = ends(values, best_value(result))
     heights = _heights(values, low, high)
     levels, found = np.unique(result.problem.gain(heights), return_inverse=True)
     ranks = len(levels) - 1 - found

@@ -15,12 +15,14 @@ from bopp.errors import SpaceError, TellError
 from bopp.fidelity import Ladder, searching
 from bopp.knowledge import Account
 from bopp.legible import brief
+from bopp.model import Model, learn, shown
 from bopp.problem import Problem
 from bopp.pseudo import sources
+from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.search import SAME
 from bopp.space import Params, Space
-from bopp.suggest import Model, Recipe, learn, shown, starts
+from bopp.suggest import starts
 from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
 from bopp.view.prediction import expected, in_units, recipe_of
@@ -104,7 +106,7 @@ def explanation(
     rows = zip(knowns, model.beliefs.weights, strict=True)
     seen = [Shown(known.posterior, weight, points) for (known, points), weight in rows]
     best = best_of(Result(problem, tuple(then)))
-    value = None if best is None else best.values[problem.objective]
+    value = None if best is None else best.value
     (prediction,) = expected(problem, model, mean, sd)
     return Explanation(
         trial=trial,

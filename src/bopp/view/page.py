@@ -57,11 +57,11 @@ def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
     if len(problem.objectives) > 1:
         return []
     try:
-        done = [trial for trial in trials if trial.state == "done" and problem.real(trial)]
+        done = [trial for trial in trials if trial.value is not None and problem.real(trial)]
         finished = [trial for trial in done if problem.feasible(trial)]
     except NoResultError:  # a condition that cannot be checked here
         return []
-    return sorted(finished, key=lambda trial: -problem.gain(trial.values[problem.objective]))
+    return sorted(finished, key=lambda trial: -problem.gain(trial.value))
 
 
 def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
@@ -70,7 +70,7 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
         [
             trial.number,
             trial.state,
-            *(trial.values.get(name, "") for name in problem.names),
+            *("" if trial.values.get(name) is None else trial.values[name] for name in problem.names),
             *(trial.params.get(name, "") for name in problem.space.parameters),
             _remark(problem, trial),
         ]
@@ -92,11 +92,13 @@ def _knowledge(accounts: Sequence[Account]) -> str:
 
 
 def _remark(problem: Problem, trial: Trial) -> str:
-    """Why it has no value or does not count, that it breaks a constraint, or what was noted."""
+    """Why it has no value or does not count, what it lacks, that it breaks a constraint, or what was noted."""
     remarks = [trial.reason or "", trial.notes or ""]
     if trial.state == "dropped" and trial.superseded:
         remarks.insert(0, trial.superseded[-1].reason)
-    if trial.state == "done" and problem.constraints:
+    if trial.unmeasured:
+        remarks.insert(0, f"without {', '.join(trial.unmeasured)}")
+    elif trial.state == "done" and problem.constraints:
         try:
             remarks.insert(0, "" if problem.feasible(trial) else "breaks a constraint")
         except NoResultError as reason:

@@ -12,11 +12,12 @@ from bopp.data import Array
 from bopp.errors import SpaceError
 from bopp.fidelity import searching
 from bopp.knowledge import Account
+from bopp.model import Model, learn
 from bopp.problem import Problem
 from bopp.pseudo import Sum, sources
 from bopp.pseudo.policy import parts
+from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.suggest import Model, Recipe, learn
 from bopp.threads import one_thread
 from bopp.view.values import finished
 

@@ -18,10 +18,10 @@ from bopp.data import Array, Data
 from bopp.gp import VARIANCE_FLOOR, Posterior
 from bopp.knowledge import Account, twins_of
 from bopp.legible import cut, one_line
+from bopp.model import Model
 from bopp.problem import Problem
 from bopp.pseudo import Source
 from bopp.space import Params
-from bopp.suggest import Model
 from bopp.trend import Trended
 from bopp.trial import Trial
 from bopp.view.prediction import in_units
@@ -80,7 +80,7 @@ def pulls_of(
 
     `then` has the trials of that moment that count. There are no pulls if a belief is of no Gaussian process.
     """
-    done = [trial.number for trial in then if trial.state == "done"]
+    done = [trial.number for trial in then if trial.value is not None]
     owners = _owners(problem, then, [account.source for account in model.accounts])
     shares: dict[Key, float] = {}
     taken: dict[Key, float] = {}  # for a value, in the model's unit
@@ -107,15 +107,15 @@ def _pull(problem: Problem, trials: dict[int, Trial], key: Key, share: float, ta
     if isinstance(key, str):
         return Pull(share, key, taken)
     trial = trials[key]
-    value = trial.values.get(problem.objective, taken)
-    return Pull(share, WORDS[trial.state], value, key, trial.params)
+    value = trial.values.get(problem.objective)
+    return Pull(share, WORDS[trial.state], taken if value is None else value, key, trial.params)
 
 
 def _owners(problem: Problem, then: Sequence[Trial], sources: Sequence[Source]) -> dict[bytes, int]:
     """The trials that had no value, by their points and the images of these."""
     found: dict[bytes, int] = {}
     for trial in then:
-        if trial.state != "done":
+        if trial.value is None:
             own = problem.point(trial)[None, :]
             rows = np.vstack([own, twins_of(sources, problem.space, own)])
             found |= {row.tobytes(): trial.number for row in rows}

@@ -10,9 +10,10 @@ import numpy as np
 
 from bopp.data import Array, Data
 from bopp.errors import NoResultError
+from bopp.model import Model
 from bopp.parameter import Parameter
+from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.suggest import Model, Recipe
 from bopp.threads import one_thread
 from bopp.trial import Trial
 from bopp.view.points import through

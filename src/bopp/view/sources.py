@@ -8,8 +8,8 @@ import numpy as np
 
 from bopp.data import Array, Data
 from bopp.knowledge import Account
+from bopp.model import Model
 from bopp.pseudo import Source
-from bopp.suggest import Model
 from bopp.trend import Trended
 
 LONGEST = 28  # letters of a name in a legend

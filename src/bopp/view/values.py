@@ -17,9 +17,9 @@ from bopp.trial import Trial
 
 
 def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
-    """The finished trials; an error if there are too few, or if there are several objectives."""
+    """The trials that have a value; an error if there are too few, or if there are several objectives."""
     name = result.problem.objective
-    trials = [trial for trial in result.trials if name in trial.values]
+    trials = [trial for trial in result.trials if trial.values.get(name) is not None]
     if len(trials) < least:
         wanted = "one finished trial" if least == 1 else f"{least} finished trials"
         raise NoResultError(
@@ -30,7 +30,7 @@ def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
 
 def values_of(result: Result, trials: Sequence[Trial]) -> Array:
     """The values (n,) of finished trials."""
-    return np.array([trial.values[result.problem.objective] for trial in trials])
+    return np.array([trial.values[result.problem.objective] for trial in trials], dtype=np.float64)
 
 
 def best_of(result: Result) -> Trial | None:
@@ -39,6 +39,12 @@ def best_of(result: Result) -> Trial | None:
         return result.best
     except NoResultError:
         return None
+
+
+def best_value(result: Result) -> float:
+    """The value of the best trial; NaN if there is none."""
+    best = best_of(result)
+    return math.nan if best is None or best.value is None else best.value
 
 
 def ranked(result: Result, trials: Sequence[Trial]) -> list[Trial]:

@@ -11,8 +11,8 @@ from bopp.data import Array
 from bopp.errors import NoResultError
 from bopp.parameter import Parameter
 from bopp.problem import Direction
+from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.suggest import Recipe
 from bopp.view.calibration import calibration as calibration_of
 from bopp.view.canvas import FEW, SIZE, bounded, canvas, drawable
 from bopp.view.contour import Contour

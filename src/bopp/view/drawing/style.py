@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from bopp.data import Array
 from bopp.result import Result
 from bopp.view.canvas import bounded, drawable
-from bopp.view.values import best_of, ends
+from bopp.view.values import best_of, best_value, ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +57,8 @@ def _heading(result: Result, title: str | None) -> list[str]:
         return [*titles, *aims]
     best = best_of(result)
     if best is not None:
-        found = f"best {best.values[result.problem.objective]:.6g} in trial {best.number}"
-    elif any(trial.state == "done" for trial in result.trials):
+        found = f"best {best.value:.6g} in trial {best.number}"
+    elif any(trial.value is not None for trial in result.trials):
         found = "no trial is known to meet the constraints"
     else:
         found = "no trial has a value"
@@ -72,9 +71,7 @@ def limits(result: Result, values: Array, *curves: Array) -> tuple[float, float]
 
     Curves stretch it as far as they are near, lest what a model makes of an outlier press the rest together.
     """
-    best = best_of(result)
-    found = math.nan if best is None else best.values[result.problem.objective]
-    low, high = ends(bounded(values), float(bounded(found)))
+    low, high = ends(bounded(values), float(bounded(best_value(result))))
     heights = bounded(np.concatenate([[low, high], *curves]))
     near = heights[(2 * low - high <= heights) & (heights <= 2 * high - low)]
     low, high = float(near.min()), float(near.max())
