@@ -143,9 +143,9 @@ def bopp_optimizer(X: Array, y: Array, seed: int, recipe: "bopp.Recipe | None" =
 
 def forget() -> None:
     """Let bopp fit anew: a model of the same data, from the suggestion before, would save it the work."""
-    from bopp import fitted, suggest
+    from bopp import fitted, model
 
-    suggest._models.forget()
+    model._models.forget()
     fitted.forget()
 
 

@@ -35,7 +35,7 @@ WEIGHTS = (0.6, 0.3, 0.1)
 
 @pytest.fixture(autouse=True)
 def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
+    monkeypatch.setattr(model, "_models", Memory(REMEMBERED))
     monkeypatch.setattr(fitted, "_fits", Memory(fitted.REMEMBERED))
 
 
@@ -515,7 +515,7 @@ def test_another_recipe_or_other_data_are_not_confused(what: str) -> None:
     assert believe(data, recipe) is first
 
 
-def forgotten(data: Data, recipe: Recipe) -> suggest.Model:
+def forgotten(data: Data, recipe: Recipe) -> model.Model:
     """What is believed where nothing is remembered."""
     kept = model._models, fitted._fits
     model._models, fitted._fits = Memory(REMEMBERED), Memory(fitted.REMEMBERED)
@@ -573,7 +573,7 @@ def test_only_a_few_models_are_kept_the_latest() -> None:
 
 def test_a_large_model_is_the_only_one_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A factor of n points has n^2 numbers: 200 MB where n is 5000."""
-    monkeypatch.setattr(suggest, "LARGE", 20)
+    monkeypatch.setattr(model, "LARGE", 20)
     for n in (18, 19, 20):
         believe(smooth(n, 2, seed=0), BASE)
     assert len(model._models) == 3
@@ -612,7 +612,7 @@ def test_suggestions_are_the_same_with_and_without_memory(
     twin = told(recipe, 7)
     without = []
     for _ in range(4):
-        monkeypatch.setattr(suggest, "_models", Memory(REMEMBERED))
+        monkeypatch.setattr(model, "_models", Memory(REMEMBERED))
         fitted.forget()
         without.append(twin.ask().params)
     assert with_memory == without

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Float, Optimizer, Recipe, fitted, initial, model, outcome, suggest
+from bopp import Float, Optimizer, Recipe, fitted, initial, outcome
 from bopp.belief import Beliefs
 from bopp.data import Array, Data
 from bopp.errors import RecipeError
@@ -251,7 +251,7 @@ def test_a_study_that_is_resumed_goes_on_as_one_that_was_never_stopped(
     trials = opt.trials
     wanted = [trial.params for trial in opt.ask(3)]
     fitted.forget()
-    monkeypatch.setattr(suggest, "_models", Memory(suggest.REMEMBERED))
+    monkeypatch.setattr("bopp.model._models", Memory(4))
     resumed = Optimizer(space, seed=3, recipe=recipe, trials=trials)
     assert [trial.params for trial in resumed.ask(3)] == wanted
 
