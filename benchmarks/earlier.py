@@ -164,7 +164,7 @@ def execute(case: Case, results: Path) -> None:
         values = searched(function, case.seed, BUDGET, known)
     else:
         X = np.array([point(trial.params) for trial in earlier.trials])
-        y = np.array([float(trial.values["value"]) for trial in earlier.trials])
+        y = np.array([float(trial.value or 0.0) for trial in earlier.trials])
         values = PEERS[case.peer](function, X, y, case.seed)
     write(path, json.dumps(float(np.log10(max(min(values) - function.optimum, 1e-12)))))
 

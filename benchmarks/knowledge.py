@@ -188,7 +188,7 @@ def searched(function: Function, seed: int, budget: int, knowledge: list[Any]) -
         knowledge=knowledge,
         progress=False,
     )
-    return [float(trial.values["value"]) for trial in result.trials]
+    return [float(trial.value or 0.0) for trial in result.trials]
 
 
 def relative_of(function: Function, seed: int) -> Function:

@@ -50,7 +50,7 @@ def test_the_studies_are_all_there(url: str, read_only: bool) -> None:
         assert shown(study.trials) == EXPECTED["trials"]
         assert study.problem.objectives == {"error": "minimize"}
         assert study.problem.constraints == (AtMost("memory", 6.0),)
-        assert study.best.values["memory"] <= 6.0
+        assert (study.best.values["memory"] or 9.0) <= 6.0
     with open_study(url, "queued", read_only=read_only) as study:
         assert (study.queued, study.direction) == ([{"x": 0.5}], "maximize")
 

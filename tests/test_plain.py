@@ -626,7 +626,7 @@ def test_a_result_of_format_1_is_read() -> None:
     assert result.trials[0].asked_at == datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
     assert all(not trial.noise and not trial.measurements for trial in result.trials)
     assert result.best.number == 0
-    assert json.loads(result.to_json())["format"] == 3
+    assert json.loads(result.to_json())["format"] == 4
     assert Result.from_json(result.to_json()) == result
 
 

@@ -19,6 +19,7 @@ from bopp import AtLeast, AtMost, Choice, Float, Holds, Int, Optimizer, Problem,
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, TellError
 from bopp.parameter import Parameter
 from bopp.problem import LONGEST_MEASUREMENT
+from bopp.trial import Answer
 
 SPACE: dict[str, Parameter] = {"a": Float(0, 1), "b": Float(0, 1)}
 SUM = Holds("a + b at most 1", lambda params: params["a"] + params["b"] <= 1)
@@ -236,11 +237,15 @@ def test_an_answer_has_the_declared_names_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, 10**400, np.float32("nan")])
-def test_a_value_that_is_not_finite_is_a_failure(value: Any) -> None:
+def test_an_only_value_that_is_not_finite_is_a_failure(value: Any) -> None:
     for returned in (value, {"value": value, "loss": 3.0}):
         answer = PLAIN.answer(returned)
         assert answer.values == {}
         assert (answer.error or "").startswith("the value was ")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, np.float32("nan")])
+def test_a_value_that_is_not_finite_is_a_failure(value: Any) -> None:
     named = MEASURED.answer({"error": 0.5, "memory": value, "recall": 1.0, "note": "x"})
     assert (named.error or "").startswith("'memory' was ")
     assert named.values == {}
@@ -264,8 +269,54 @@ def test_a_missing_name_is_a_failure_that_says_what_was_there(returned: Any, mis
 
 def test_what_was_there_of_a_failure_is_kept() -> None:
     answer = MEASURED.answer({"error": 0.5, "recall": 1})
-    assert answer.error == "'memory' is missing: wanted error, memory, recall, got 'error', 'recall'"
+    missing = "'memory' is missing: wanted error, memory, recall, got 'error', 'recall'"
+    assert answer.error == f"{missing}; None is for what was not measured"
     assert answer.measurements == {"error": 0.5, "recall": 1.0}
+    assert MEASURED.answer({"error": 0.5, "memory": None, "recall": math.nan}) == Answer(
+        error="'recall' was nan", measurements={"error": 0.5}
+    )
+
+
+def test_what_was_not_measured_is_none_beside_what_was() -> None:
+    answer = MEASURED.answer({"recall": 1, "memory": None, "error": None, "seconds": 3}, {"recall": 0.1})
+    assert list(answer.values.items()) == [("error", None), ("memory", None), ("recall", 1.0)]
+    assert (answer.noise, answer.measurements, answer.error) == ({"recall": 0.1}, {"seconds": 3.0}, None)
+    told = Trial(0, {}).told(answer, None)
+    assert (told.state, told.value, told.unmeasured) == ("done", None, ["error", "memory"])
+    assert MEASURED.fits(told)
+
+
+def test_a_noise_of_what_was_not_measured_is_left_out() -> None:
+    answer = MEASURED.answer({"error": None, "memory": 1.0, "recall": 1.0}, {"error": 0.1, "memory": 0.2})
+    assert answer.noise == {"memory": 0.2}
+    with pytest.raises(TellError, match="noise"):
+        MEASURED.answer({"error": None, "memory": 1.0, "recall": 1.0}, {"error": -0.1})
+
+
+@pytest.mark.parametrize("returned", [None, {"error": None}, dict.fromkeys(["error", "memory", "recall"])])
+def test_nothing_that_was_measured_is_a_failure(returned: Any) -> None:
+    answer = MEASURED.answer(returned)
+    assert (answer.error, answer.values, answer.measurements) == ("'error' was None", {}, {})
+
+
+def test_a_trial_that_lacks_its_objective_is_never_the_best() -> None:
+    lacking = Trial(0, {"a": 0.0, "b": 0.0}, "done", {"error": None, "memory": 1.0, "recall": 1.0})
+    assert MEASURED.feasible(lacking)
+    assert not MEASURED.reaches(lacking, 100.0)
+    with pytest.raises(NoResultError, match="none of 1 trials has a value"):
+        MEASURED.best([lacking])
+    whole = trial(1, error=5.0, memory=1.0, recall=1.0)
+    assert MEASURED.best([lacking, whole]) is whole
+    assert MEASURED.reaches(whole, 5.0)
+
+
+def test_a_limit_that_was_not_measured_is_not_met() -> None:
+    lacking = Trial(0, {"a": 0.0, "b": 0.0}, "done", {"error": 0.0, "memory": None, "recall": 1.0})
+    assert not MEASURED.feasible(lacking)
+    assert not MEASURED.reaches(lacking, 1.0)
+    with pytest.raises(NoResultError, match="none of 1 finished trials meets the constraints"):
+        MEASURED.best([lacking])
+    assert MEASURED.feasible(replace(lacking, values={"error": 0.0, "memory": 16.0, "recall": 1.0}))
 
 
 def test_a_number_where_more_was_declared_is_a_failure() -> None:
@@ -406,7 +457,7 @@ def test_wrong_noise_is_named_and_the_trial_stays_open(noise: Any) -> None:
 
 def test_a_single_noise_of_several_objectives_is_refused() -> None:
     values = {"error": 1.0, "gain": 2.0, "memory": 3.0}
-    with pytest.raises(BoppError, match="objective"):
+    with pytest.raises(TellError, match="noise: wanted a dict by name, of error, gain, memory, got 0.1"):
         SEVERAL.answer(values, 0.1)
     assert SEVERAL.answer(values, {"gain": 0.1}).noise == {"gain": 0.1}
 
@@ -491,7 +542,7 @@ def test_another_value_of_a_constraint_is_another_tell() -> None:
         Trial(0, {}, "done", {"value": np.float64(1.0)}),
         Trial(0, {}, "done", {"value": math.nan}),
         Trial(0, {}, "done", {"value": math.inf}),
-        Trial(0, {}, "done", {"value": None}),  # type: ignore[dict-item]
+        Trial(0, {}, "done", {"value": None}),
         Trial(0, {}, "done", {"error": 1.0}),
         Trial(0, {}, "done", {"value": 1.0, "error": 1.0}),
         Trial(0, {}, "done", {"value": 1.0}, noise={"value": -1.0}),
@@ -522,6 +573,12 @@ def test_trials_that_fit() -> None:
         assert PLAIN.fits(fine)
     assert not SEVERAL.fits(Trial(0, {}, "done", {"gain": 1.0, "error": 1.0, "memory": 1.0}))  # their order
     assert SEVERAL.fits(Trial(0, {}, "done", {"error": 1.0, "gain": 1.0, "memory": 1.0}))
+    gap = Trial(0, {}, "done", {"error": None, "gain": 1.0, "memory": None})
+    assert SEVERAL.fits(gap)
+    assert SEVERAL.fits(replace(gap, noise={"gain": 0.5}))
+    assert not SEVERAL.fits(replace(gap, noise={"error": 0.5}))
+    assert not SEVERAL.fits(replace(gap, values=dict.fromkeys(SEVERAL.names)))
+    assert not SEVERAL.fits(replace(gap, state="failed"))
 
 
 # feasibility and the best
@@ -714,12 +771,11 @@ def test_a_run_gives_the_best_that_is_feasible_and_keeps_what_was_measured() -> 
     problem = Problem(SPACE, {"error": "minimize"}, [AtMost("memory", 10.0), AtLeast("recall", 0.5)])
     result = bopp.optimize(measured, problem, 12, progress=False)
     assert result.problem is problem
-    assert result.best.values["memory"] <= 10.0
-    assert result.best.values["recall"] >= 0.5
+    assert problem.feasible(result.best)
     assert result.best.value == result.best.values["error"]
     assert all(trial.measurements == {"seed": 1.0} for trial in result.trials)
-    feasible = [t for t in result.trials if t.values["memory"] <= 10.0 and t.values["recall"] >= 0.5]
-    assert result.best.value == min(trial.values["error"] for trial in feasible)
+    values = [[trial.values[name] or 0.0 for name in problem.names] for trial in result.trials]
+    assert result.best.value == min(e for e, memory, recall in values if memory <= 10.0 and recall >= 0.5)
 
 
 def test_constraints_of_minimize_and_maximize_are_those_of_the_problem() -> None:
@@ -733,7 +789,7 @@ def test_constraints_of_minimize_and_maximize_are_those_of_the_problem() -> None
             progress=False,
         )
         assert result.problem == Problem(SPACE, {"value": direction}, [limit, SUM])  # type: ignore[dict-item]
-        assert result.best.values["memory"] <= 10.0
+        assert result.problem.feasible(result.best)
         assert SUM(result.best.params)
 
 

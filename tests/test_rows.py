@@ -57,9 +57,11 @@ def whisked() -> Optimizer:
     first, second, third, fourth, fifth = optimizer.ask(5)
     text = 'a "quoted", cell;\nof two lines '
     optimizer.tell(first, {"error": 0.1, "memory": 7, "note": text, "state": 3}, noise={"error": 0.01})
-    optimizer.tell(second, {"error": None, "memory": 7.5, "seconds": 31})
+    optimizer.tell(second, {"error": math.nan, "memory": 7.5, "seconds": 31})
     optimizer.fail(third, text)
     optimizer.observe(fourth.params, {"error": 1e-300, "memory": 9.0, "batch": "of monday"})
+    optimizer.observe(fourth.params, {"error": None, "memory": 3.0})
+    optimizer.observe(fourth.params, {"error": 0.75, "memory": None})
     assert fifth.state == "asked"
     return optimizer
 
@@ -157,7 +159,7 @@ def test_a_table_of_earlier_days_becomes_observed_trials() -> None:
     assert first.params == {"degrees": 20.0, "kind": "rye"}
     assert (first.values, first.noise, first.notes) == ({"value": 0.5}, {"value": 0.1}, None)
     assert first.measurements == {"humidity": 31.0, "day": "monday"}
-    assert (second.number, second.state, second.error) == (1, "failed", "the value was nan")
+    assert (second.number, second.state, second.error) == (1, "failed", "the value was None")
     assert (second.params, second.notes) == ({"degrees": 30.5, "kind": "wheat"}, "burnt")
     assert second.measurements == {}
     assert Optimizer(OVEN, trials=[first, second]).best.value == 0.5
@@ -211,7 +213,7 @@ def test_a_stand_in_may_be_a_table_that_bopp_wrote() -> None:
     optimizer = whisked()
     done = [trial for trial in optimizer.trials if trial.state == "done"]
     assert read_pairs(WHISK, as_csv(WHISK, optimizer.trials)) == [
-        (trial.params, trial.values["error"]) for trial in done
+        (trial.params, trial.value) for trial in done if trial.value is not None
     ]
 
 
@@ -309,9 +311,31 @@ def test_a_parameter_that_does_not_apply_is_refused_where_it_is_given() -> None:
 
 def test_several_objectives_are_read_by_name() -> None:
     problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"})
-    done, failed = read("x,speed,error\n0.5,3,1\n0.6,3,\n", problem)
+    done, failed = read("x,speed,error\n0.5,3,1\n0.6,3,nan\n", problem)
     assert done.values == {"error": 1.0, "speed": 3.0}
     assert (failed.state, failed.error, failed.measurements) == ("failed", "'error' was nan", {"speed": 3.0})
+
+
+def test_a_blank_among_several_values_is_one_that_was_not_measured() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"loss": "minimize", "speed": "maximize"})
+    rows = "x,speed,loss,noise.loss,error\n0.5,3,,0.1,\n0.6,,2,0.1,\n0.7,,,,\n0.8,3,,,broke\n0.9,3,1,,odd\n"
+    slow, fast, nothing, broken, whole = read(rows, problem)
+    assert (slow.state, slow.values, slow.noise) == ("done", {"loss": None, "speed": 3.0}, {})
+    assert (fast.state, fast.values, fast.noise) == ("done", {"loss": 2.0, "speed": None}, {"loss": 0.1})
+    assert (nothing.state, nothing.error, nothing.measurements) == ("failed", "'loss' was None", {})
+    assert (broken.state, broken.error, broken.measurements) == ("failed", "broke", {"speed": 3.0})
+    assert (whole.state, whole.measurements) == ("done", {"error": "odd"})
+
+
+def test_a_failed_trial_that_had_some_values_is_read_as_one() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"loss": "minimize", "speed": "maximize"})
+    optimizer = Optimizer(problem)
+    optimizer.observe({"x": 0.5}, {"loss": math.nan, "speed": 3.0})
+    optimizer.observe({"x": 0.5}, {"loss": None, "speed": 3.0})
+    assert [row[2:4] for row in csv.reader(as_csv(problem, optimizer.trials).splitlines()[1:])] == [
+        ["", "3.0"]
+    ] * 2
+    assert read(as_csv(problem, optimizer.trials), problem) == as_observed(*optimizer.trials)
 
 
 def test_nothing_in_a_cell_is_evaluated() -> None:

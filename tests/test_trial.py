@@ -177,3 +177,52 @@ def test_a_dropped_trial_neither_counts_nor_can_be_told() -> None:
     assert dropped.superseded[0].values == {"value": 1.0}
     with pytest.raises(TellError, match=r"trial 3 was dropped \(wrong sample\), got 1.0"):
         dropped.told(Answer({"value": 1.0}), LATER)
+
+
+GAPS = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"})
+
+
+def test_values_that_were_not_measured_are_told_later() -> None:
+    opt = Optimizer(GAPS)
+    trial = opt.ask()
+    first = opt.tell(trial, {"error": None, "speed": 2, "who": "me"}, {"speed": 0.5})
+    assert (first.state, first.value, first.unmeasured) == ("done", None, ["error"])
+    whole = opt.tell(trial, {"error": 1, "speed": None, "who": "you", "host": "b"}, {"error": 0.25})
+    assert list(whole.values.items()) == [("error", 1.0), ("speed", 2.0)]
+    assert whole.noise == {"error": 0.25, "speed": 0.5}
+    assert whole.measurements == {"who": "me", "host": "b"}
+    assert (whole.told_at, whole.unmeasured) == (first.told_at, [])
+    assert opt.trials == (whole,)
+
+
+@pytest.mark.parametrize("more", [{}, {"seconds": 3.0}])
+def test_the_same_gap_again_changes_nothing(more: Any) -> None:
+    again = {"error": None, "speed": 2.0, **more}
+    first = Trial(0, {}).told(GAPS.answer({"error": None, "speed": 2.0}), LATER)
+    assert first.told(GAPS.answer(again), LATER) is first
+    whole = first.told(GAPS.answer({"error": 1.0, "speed": 2.0}), LATER)
+    assert whole.values == {"error": 1.0, "speed": 2.0}
+    assert whole.told(GAPS.answer(again), LATER) is whole
+
+
+@pytest.mark.parametrize(
+    ("value", "noise"),
+    [
+        ({"error": 1.0, "speed": 3.0}, None),
+        ({"error": None, "speed": 3.0}, None),
+        ({"error": 1.0, "speed": 2.0}, {"speed": 0.5}),
+        ({"error": None, "speed": None}, None),
+        ({"error": math.nan, "speed": 2.0}, None),
+        ({"error": 1.0}, None),
+    ],
+)
+def test_a_value_that_is_there_is_neither_changed_nor_taken_away(value: Any, noise: Any) -> None:
+    first = Trial(0, {}).told(GAPS.answer({"error": None, "speed": 2.0}), LATER)
+    with pytest.raises(TellError, match=r"trial 0 was told \{'error': None, 'speed': 2.0\} already, got"):
+        first.told(GAPS.answer(value, noise), LATER)
+
+
+def test_a_failed_trial_is_not_filled_in() -> None:
+    failed = Trial(0, {}).told(Answer(error="broke"), LATER)
+    with pytest.raises(TellError, match="was told 'failed' already"):
+        failed.told(GAPS.answer({"error": None, "speed": 2.0}), LATER)

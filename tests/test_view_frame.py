@@ -16,16 +16,17 @@ SPACE = {"x": Float(0, 1), "layers": Int(1, 9), "kind": Choice(["a", "b"])}
 def test_a_frame_has_a_row_for_each_trial_with_what_is_known_of_it() -> None:
     optimizer = whisked()
     frame = optimizer.result.to_pandas()
-    assert frame["number"].tolist() == list(range(6))
+    assert frame["number"].tolist() == list(range(8))
     assert frame["state"].tolist() == [trial.state for trial in optimizer.trials]
     assert frame["values.error"].dtype == frame["memory"].dtype == np.float64
-    assert frame["values.error"].dropna().tolist() == [0.1, 1e-300]
+    assert frame["values.error"].dropna().tolist() == [0.1, 1e-300, 0.75]
     assert frame["noise.error"].dropna().tolist() == [0.01]
     assert frame["method"].tolist()[:4] == ["stir", "stir", "shake", "leave"]
-    assert frame["params.batch"].tolist() == [30] * 6
+    assert frame["params.batch"].tolist() == [30] * 8
     assert frame["speed"].dtype == "Int64"  # whole numbers, although some trials have none
     assert frame["speed"].isna().tolist()[:4] == [False, False, False, True]
-    assert frame["error"][1] == "'error' was None"
+    assert frame["error"][1] == "'error' was nan"
+    assert frame["memory"].tolist()[-2:] == pytest.approx([3.0, np.nan], nan_ok=True)
     for name in ("asked_at", "told_at"):
         assert str(frame[name].dt.tz) == "UTC"
     assert frame["asked_at"][0] == optimizer.trials[0].asked_at
@@ -66,7 +67,7 @@ def test_frames_of_conditional_and_failed_trials_can_be_read() -> None:
     trials = whisked().trials
     read = Result.from_pandas(Result(WHISK, trials).to_pandas(), WHISK).trials
     blank = "of a frame, which does not tell it from nothing"
-    assert [trial.params.get("blade", blank) for trial in read] == ["", None, blank, blank]
+    assert [trial.params.get("blade", blank) for trial in read] == ["", None, *[blank] * 4]
     assert read == tuple(as_observed(*trials))
 
 

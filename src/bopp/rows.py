@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, get_args
@@ -25,7 +25,7 @@ from bopp.parameter import Parameter
 from bopp.problem import Problem
 from bopp.scales import real, whole
 from bopp.space import Params
-from bopp.trial import State, Trial, number_of
+from bopp.trial import NO_REASON, Answer, State, Trial, number_of
 
 FIRST, LAST = ("number", "state"), ("error", "origin", "asked_at", "told_at", "worker", "notes")
 OURS = {"number", "state", "origin"}  # a table with all of these was written by bopp
@@ -67,7 +67,8 @@ def observed(problem: Problem, names: Sequence[str], rows: Rows, value: str | No
 
     Args:
         names: the columns: one for each parameter and declared value; others are measurements. Those that
-            bopp writes of a trial are known; rows that it wrote of trials without an answer are left out.
+            bopp writes of a trial are known; rows that it wrote of trials without an answer are left out. A
+            blank among several values is one that was not measured, unless a column "error" has a reason.
         value: the column of the only objective, if it does not have its name.
     """
     table = Table.of(problem, names, value)
@@ -175,12 +176,11 @@ class Table:
         return not self.ours or row["state"] in ("done", "failed")
 
     def trial(self, row: Mapping[str, Any], where: str, number: int) -> Trial:
-        """The observed trial of a row; without a value it is a failed one."""
+        """The observed trial of a row: a blank is a value that was not measured, without any it failed."""
         params = self._params(row, where)
         given = _numbers(row, where, self.values)
-        noise = _numbers(row, where, self.noise)
-        noise = {name: sd for name, sd in noise.items() if not math.isnan(sd)}
-        failed = not all(map(math.isfinite, given.values()))
+        noise = {name: sd for name, sd in _numbers(row, where, self.noise).items() if sd is not None}
+        failed = self._failed(row, given)
         others = {
             name: _measured(row[column])
             for name, column in self.others.items()
@@ -190,8 +190,8 @@ class Table:
             answer = self.problem.answer({**others, **given}, noise or None)
         except BoppError as error:
             raise TellError(f"{where}: {error}") from None
-        if failed and "error" in self.others.values() and not _is_blank(row["error"]):
-            answer = replace(answer, error=str(row["error"]))
+        if failed:
+            answer = _failure(answer, self._reason(row))
         notes = row["notes"] if self.noted and not _is_blank(row["notes"]) else None
         trial = Trial(number, params, origin="observed", notes=None if notes is None else str(notes))
         return trial.told(answer, None)
@@ -203,8 +203,21 @@ class Table:
             found, {name: blank[name] for name in blank if name in self.params}
         )
         given = _numbers(row, where, self.values)
-        told = all(map(math.isfinite, given.values()))
-        return params, given[self.problem.objective] if told else math.nan
+        value = None if self._failed(row, given) else given[self.problem.objective]
+        return params, math.nan if value is None else value
+
+    def _failed(self, row: Mapping[str, Any], given: Mapping[str, float | None]) -> bool:
+        """Whether a row is of a failed trial: it says so, or lacks values and gives a reason."""
+        if self.ours and row["state"] == "failed":
+            return True
+        numbers = [number for number in given.values() if number is not None]
+        lacking = len(numbers) < len(given) and self._reason(row) is not None
+        return not numbers or lacking or not all(map(math.isfinite, numbers))
+
+    def _reason(self, row: Mapping[str, Any]) -> str | None:
+        """Why a row has no value, if it says so."""
+        there = "error" in self.others.values() and not _is_blank(row["error"])
+        return str(row["error"]) if there else None
 
     def _params(self, row: Mapping[str, Any], where: str) -> Params:
         space = self.problem.space
@@ -308,15 +321,21 @@ def _value_anywhere(parameter: Parameter, cell: Any) -> Any:
     return real("value", parameter.parse(cell)) if isinstance(parameter, Float) else _value(parameter, cell)
 
 
-def _numbers(row: Mapping[str, Any], where: str, columns: Mapping[str, str]) -> dict[str, float]:
-    """The numbers in these columns, by name."""
+def _failure(answer: Answer, reason: str | None) -> Answer:
+    """An answer as a failure, of which values are kept as measurements."""
+    kept = {name: value for name, value in answer.values.items() if value is not None}
+    return Answer(measurements=kept | dict(answer.measurements), error=reason or answer.error or NO_REASON)
+
+
+def _numbers(row: Mapping[str, Any], where: str, columns: Mapping[str, str]) -> dict[str, float | None]:
+    """The numbers in these columns, by name; None for a blank."""
     return {name: _cell(where, column, _number, row[column]) for name, column in columns.items()}
 
 
-def _number(cell: Any) -> float:
-    """A declared value or a noise; NaN for a blank."""
+def _number(cell: Any) -> float | None:
+    """A declared value or a noise; None for a blank."""
     if _is_blank(cell):
-        return math.nan
+        return None
     if not isinstance(cell, str):
         return number_of(cell)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as texts
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from bopp.rows import read_csv
 if TYPE_CHECKING:
     from bopp import Params, Space, Study
 
-WHAT = "What came out: a number, or name=number for each value, with commas between."
+WHAT = "What came out: a number, or name=number for each value, with commas between; none: not measured."
 Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
 Given = Annotated[list[str], typer.Argument(help="name=value; what is left out is suggested.")]
 In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
@@ -58,7 +58,7 @@ def tell(
     note: Annotated[str | None, typer.Option(help="A note to keep with the trial.")] = None,
     noise: Noise = None,
 ) -> None:
-    """Tell what came out of a trial; a value told wrongly is changed by bopp amend."""
+    """Tell what came out of a trial, or what was not measured before; bopp amend changes a wrong value."""
     if (value is None) == (failed is None):
         raise ConfigError("wanted a value, or --failed with a reason, and not both")
     with held_open(source, name) as study:
@@ -68,7 +68,7 @@ def tell(
             told = study.tell(number, typed_values(study, value), noise)
         if note is not None:
             study.note(number, note)
-        say(f"trial {told.number} {told.state}" + (f": {told.value!r}" if told.value is not None else ""))
+        say(f"trial {told.number} {told.state}" + (f": {shown_values(told.values)}" if told.values else ""))
 
 
 def observe(
@@ -121,16 +121,36 @@ def _observe_table(file: Path, source: str, name: str | None, column: str | None
         )
 
 
-def typed_values(study: Study, text: str) -> float | dict[str, float]:
+def typed_values(study: Study, text: str) -> float | dict[str, float | None]:
     """What somebody typed as values; a slip of the hand is refused and not taken for a failure."""
-    if "=" not in text and len(study.problem.names) == 1:
+    declared = study.problem.names
+    if "=" not in text and len(declared) == 1:
         return _number("value", text)
     pairs = [(name.strip(), number) for name, _, number in (word.partition("=") for word in text.split(","))]
     names = [name for name, _ in pairs]
-    if "" in names or len(set(names)) < len(names) or not set(study.problem.names) <= set(names):
-        wanted = ",".join(f"{name}=..." for name in study.problem.names)
-        raise ConfigError(f"wanted {wanted}, each once, got {text!r}")
-    return {name: _number(name, number) for name, number in pairs}
+    missing = [name for name in declared if name not in names]
+    if "" in names or len(set(names)) < len(names) or missing:
+        wanted = ",".join(f"{name}=..." for name in declared)
+        lacks = f", without {', '.join(missing)}" if missing and "=" in text else ""
+        unmeasured = "; none for one that was not measured" if len(declared) > 1 else ""
+        raise ConfigError(f"wanted {wanted}, each once{unmeasured}, got {text!r}{lacks}")
+    found = {name: None if _is_none(number) else _number(name, number) for name, number in pairs}
+    if all(found[name] is None for name in declared):
+        raise ConfigError(
+            f"wanted a number as {' or '.join(declared)}, got {text!r}; a failure is told as one"
+        )
+    return found
+
+
+def shown_values(values: Mapping[str, float | None]) -> str:
+    """Declared values for people: a number alone, or several with their names."""
+    if len(values) == 1:
+        return repr(next(iter(values.values())))
+    return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == "none"
 
 
 def _number(name: str, text: str) -> float:

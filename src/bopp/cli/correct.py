@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bopp.cli.ask_tell import WHAT, In, Named, Noise, typed_params, typed_values
+from bopp.cli.ask_tell import WHAT, In, Named, Noise, shown_values, typed_params, typed_values
 from bopp.cli.source import STUDY, Name, Source, existing, located
 from bopp.cli.terminal import say
 from bopp.errors import ConfigError
@@ -39,7 +40,8 @@ def amend(
 ) -> None:
     """Put another value in place of one that was told wrongly; the old one stays in the record."""
     with existing(source, name, read_only=False) as study:
-        was = study.trials[number].values if 0 <= number < len(study.trials) else {}
+        trials = study.trials
+        was = trials[number].values if 0 <= number < len(trials) else {}
         now = study.amend(number, typed_values(study, value), reason, noise)
         say(f"trial {number}: {_shown(was)} is now {_shown(now.values)}")
 
@@ -90,6 +92,5 @@ def delete(
     say(f"Deleted {what}")
 
 
-def _shown(values: object) -> str:
-    numbers = dict(values) if isinstance(values, dict) else {}
-    return ", ".join(f"{name} {number!r}" for name, number in numbers.items()) or "a failure"
+def _shown(values: Mapping[str, float | None]) -> str:
+    return (f"{next(iter(values))} " * (len(values) == 1) + shown_values(values)) if values else "a failure"

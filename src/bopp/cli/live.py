@@ -193,7 +193,11 @@ class Screen:
 
 
 def _outcome(trial: Trial) -> str:
-    return f"failed: {trial.reason}" if trial.value is None else f"{trial.value:.6g}"
+    if trial.state == "failed":
+        return f"failed: {trial.reason}"
+    if len(trial.values) == 1:
+        return f"{trial.value:.6g}"
+    return ", ".join(f"{name} {'-' if x is None else f'{x:.6g}'}" for name, x in trial.values.items())
 
 
 def _best(result: Result, params: bool = False) -> str:

@@ -87,7 +87,7 @@ def trials(
                 [
                     str(trial.number),
                     trial.state,
-                    *(_brief(trial.values.get(name, "")) for name in values),
+                    *(_brief("" if (x := trial.values.get(name)) is None else x) for name in values),
                     *(_brief(trial.params.get(name, "")) for name in names),
                     _remark(trial),
                 ]

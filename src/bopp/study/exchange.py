@@ -38,10 +38,12 @@ from bopp.study.study import Study
 from bopp.trial import Trial
 
 EXPORT = b'{"bopp": '  # how an export begins
-PROBLEM = ("objectives", "constraints", "fidelities")
+PROBLEM = ("objectives", "constraints", "fidelities", "reference")
 LONGEST = 200  # characters of what came, in a message
-FORMAT = 3
-"""1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks."""
+FORMAT = 4
+"""1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks; 3 every
+value of a finished trial, and no reference."""
+STRICT = 3  # the first format of which every byte must be as bopp writes it
 
 
 def exported(study: Study) -> bytes:
@@ -124,7 +126,7 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
         texts = [text for one in trials for text in (one.error, one.traceback, one.worker, one.notes)]
         if any(text and "\0" in text for text in texts):
             raise StudyError("wanted texts that every database can keep, got one with a NUL")
-        if head["bopp"] == FORMAT:
+        if head["bopp"] >= STRICT:
             _check_meant({**write_problem(problem), "space": write_space(space)}, head)
             for trial, row in zip(trials, rows, strict=True):
                 _check_meant(write_trial(space, trial), row)

@@ -78,7 +78,7 @@ class Reader:
         named = dict(zip(NAMES, row, strict=True))
         with reading(f"trial {str(named['number'])[:20]}{self._of} cannot be read", StudyError):
             apart = {"values": {}} | ({} if named["more"] is None else json.loads(named["more"]))
-            if named["value"] is not None:
+            if named["value"] is not None or named["state"] == "done":  # NULL: it was not measured
                 apart["values"] = {self._names[0]: named["value"], **apart["values"]}
             apart["params"] = json.loads(named["params"])
             apart["superseded"] = json.loads(named["superseded"] or "[]")
@@ -147,7 +147,7 @@ class Reader:
         values, noise, others = (
             {key: read_number(one) for key, one in apart.pop(name, {}).items()} for name in APART
         )
-        if value is not None:
+        if value is not None or state == "done":  # NULL: it was not measured
             values = {self._names[0]: value, **values}
         values = {name: values.pop(name) for name in self._names if name in values} | values
         trial = Trial(0, {}, state, values, noise=noise, traceback=traceback)  # type: ignore[arg-type]

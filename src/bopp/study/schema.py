@@ -56,7 +56,7 @@ trials = _table(
     number=sa.Integer,
     params=sa.Text,
     state=sa.Text,
-    value=sa.Double,
+    value=sa.Double,  # the first of the declared ones; NULL: there is none, or it was not measured
     error=sa.Text,
     origin=sa.Text,
     asked_at=sa.Text,
@@ -105,6 +105,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE bopp_trials ADD COLUMN superseded TEXT",
     ),
     tuple(f"ALTER TABLE bopp_{table} ADD COLUMN seal TEXT" for table in ("studies", "trials", "queue")),
+    (),  # the same tables, in which a finished trial may lack values: earlier versions must not read them
 )
 """In SQL that SQLite and PostgreSQL both understand."""
 

@@ -124,7 +124,7 @@ def read_sources(
         if not knowledge and any(yours):
             named = described([row for row, own in zip(rows, yours, strict=True) if own])
             raise StudyError(f"this study knows {named}, with parts of your own: open it with knowledge=")
-        sign = float(problem.gain(1.0))
+        sign = float(problem.gain(1.0, next(iter(problem.objectives))))
         return [
             knowledge[place].bound(problem) if own else _read(row).bound(problem.space, sign)
             for place, (row, own) in enumerate(zip(rows, yours, strict=True))
