@@ -88,14 +88,19 @@ class Conditions:
 
     def mask(self, U: Array, columns: Mapping[str, slice]) -> Mask:
         """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
-        there: dict[str, Mask] = {}
         mask = np.ones(U.shape, dtype=np.bool_)
+        for name, there in self.there(U, columns).items():
+            mask[:, columns[name]] = there[:, None]
+        return mask
+
+    def there(self, U: Array, columns: Mapping[str, slice]) -> dict[str, Mask]:
+        """For each parameter, at which rows of U, points of the grid, it applies (m,)."""
+        there: dict[str, Mask] = {}
         for name in self.order:
             there[name] = np.ones(len(U), dtype=np.bool_)
             for condition in self._of[name]:
                 there[name] &= condition.met_at(U[:, columns[condition.name]]) & there[condition.name]
-            mask[:, columns[name]] = there[name][:, None]
-        return mask
+        return there
 
     def combinations(self, names: list[str]) -> list[dict[str, Any]]:
         """Every combination of the values of these parameters, which are as in `order`."""

@@ -52,7 +52,7 @@ class AtLeast(Constraint):
 class Holds(Constraint):
     """A condition on the params that can be checked without an evaluation; `name` describes it in words.
 
-    Every suggestion meets it. The predicate is called for thousands of params, so it should take microseconds.
+    Every suggestion meets it. The predicate is called for thousands of params, so it should be quick.
     """
 
     name: str
@@ -69,9 +69,10 @@ class Holds(Constraint):
 
 @dataclass(frozen=True)
 class Linear(Constraint):
-    """A condition on a weighted sum of params, such as Linear({"a": 1, "b": 2}, at_most=3); all suggestions meet it.
+    """A condition on a weighted sum of params, such as Linear({"a": 1, "b": 2}, at_most=3).
 
-    A parameter that does not apply counts as 0. Sums may miss a bound by a billionth of what they add up.
+    Every suggestion meets it. A parameter that does not apply counts as 0. A sum may miss its bound by a
+    billionth of what is added up.
 
     Args:
         coefficients: the weight of each parameter in the sum; a Float, an Int or a Fixed number.
@@ -111,14 +112,11 @@ class Linear(Constraint):
         if not said or ("equals" in said and len(said) > 1):
             got = ", ".join(f"{key}={bounds[key]!r}" for key in said) or "none of them"
             raise RecipeError(f"Linear: wanted equals, or at_most or at_least or both, got {got}")
-        if bounds["at_most"] is not None and bounds["at_least"] is not None:
-            if bounds["at_least"] > bounds["at_most"]:
-                raise RecipeError(
-                    f"Linear: at_least must not be above at_most, got {bounds['at_least']!r}, "
-                    f"{bounds['at_most']!r}"
-                )
         for key, one in {"coefficients": weights, **bounds}.items():
             object.__setattr__(self, key, one)
+        low, high = self.bounds
+        if low > high:
+            raise RecipeError(f"Linear: at_least must not be above at_most, got {low!r}, {high!r}")
         object.__setattr__(self, "name", self.formula if name is None else name)
 
     def __hash__(self) -> int:

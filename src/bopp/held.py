@@ -71,6 +71,9 @@ class Held(Parameter):
     def decode(self, u: Sequence[float]) -> Any:
         return self.allowed[int(self._nearest(np.array([u]))[0])]
 
+    def decode_all(self, U: Array) -> Sequence[Any]:
+        return [self.allowed[place] for place in self._nearest(U).tolist()]
+
     def suggests(self, value: Any) -> bool:
         return self.parameter.suggests(value)
 
@@ -87,5 +90,7 @@ class Held(Parameter):
         return self.allowed
 
     def _nearest(self, U: Array) -> Rows:
+        if len(self.allowed) == 1:
+            return np.zeros(len(U), dtype=np.intp)
         rows = [np.argmin(((u - self.columns) ** 2).sum(axis=1)) for u in U]
         return np.array(rows, dtype=np.intp)

@@ -101,6 +101,18 @@ class Float(Parameter):
             return self._at(self._steps.decode(u))
         return from_unit(u[0], self.low, self.high, self.log)
 
+    def decode_all(self, U: Array) -> Sequence[float]:
+        if self._steps:
+            places = self._steps.decode_all(U)
+            numbers = {place: self._at(place) for place in set(places)}
+            return [numbers[place] for place in places]
+        if self.log:
+            return super().decode_all(U)
+        u = np.clip(U[:, 0], 0.0, 1.0)
+        inner = np.clip((1.0 - u) * self.low + u * self.high, self.low, self.high)  # as `from_unit` does
+        found: list[float] = inner.tolist()
+        return found
+
     def snap(self, U: Array) -> Array:
         return self._steps.snap(U) if self._steps else U
 
@@ -208,6 +220,11 @@ class Int(Parameter):
         rest = self._rest(nearest)
         number = nearest + (rest.decode(u[1:]) if rest else 0)
         return min(max(number, self.low), self.low + self._last * self._step)
+
+    def decode_all(self, U: Array) -> Sequence[int]:
+        if not self.gridded:
+            return super().decode_all(U)
+        return [self.low + self._step * int(above) for above in self._above(np.clip(U[:, 0], 0.0, 1.0))]
 
     def snap(self, U: Array) -> Array:
         if not self.gridded:

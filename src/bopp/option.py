@@ -88,6 +88,9 @@ class Choice(Parameter):
     def decode(self, u: Sequence[float]) -> Any:
         return self.options[int(self._at(np.array([u]))[0])]
 
+    def decode_all(self, U: Array) -> Sequence[Any]:
+        return [self.options[place] for place in self._at(U).tolist()]
+
     def snap(self, U: Array) -> Array:
         return self._columns(self._at(U))
 
@@ -223,6 +226,9 @@ class Fixed(Parameter):
 
     def decode(self, u: Sequence[float]) -> Any:
         return self.value
+
+    def decode_all(self, U: Array) -> Sequence[Any]:
+        return [self.value] * len(U)
 
     def snap(self, U: Array) -> Array:
         return U

@@ -93,6 +93,10 @@ class Parameter:
         """The value at these columns, or the nearest one on a grid."""
         raise NotImplementedError
 
+    def decode_all(self, U: Array) -> Sequence[Any]:
+        """The value at each row of U (m, width), as `decode` returns it."""
+        return [self.decode(u) for u in U.tolist()]
+
     def suggests(self, value: Any) -> bool:
         """Whether a suggestion can be this value, which `check` returned; one between two steps cannot."""
         return bool(self.decode(self.encode(value)) == value)

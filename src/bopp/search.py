@@ -3,7 +3,7 @@
     search(score, space, history, rng) -> u (d,), a point of the grid
 
 `score.values(U)` returns the scores (m,), `score.gradient(U)` the scores and their gradients (m, d). No point
-of the history is suggested again while the space has others.
+of the history is suggested again while the space has others. In a region, only points that are allowed are.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FAIR_START = 5  # steps before an ascent may be given up
 SHORT = 12  # steps of a thrifty ascent
 ANCHORS = 5  # how many of the best observed points to search around
 ENUMERABLE = 5000  # a space of fewer points is searched by trying them all
+WORST = -1e300  # what DIRECT is told of points that are not allowed
 ROUNDING = 1e-8  # scores that differ by less than this fraction differ only by the processor's rounding
 
 
@@ -83,8 +84,10 @@ class Gradients:
         mixed = bool(space.discrete.any())
         share = min(1.0, max(0.2, self.ample / len(history.data)))
         count = max(1, int((2 * self.candidates if mixed else self.candidates) * share))
-        wide = rng.random((count, space.dimension))
-        U = space.snap(np.vstack([wide, self._near(history, max(1, int(self.local * share)), rng)]))
+        wide = space.candidates(count, rng)
+        near = self._near(history, max(1, int(self.local * share)), rng)
+        U = space.inside(space.snap(np.vstack([wide, near])))
+        U = U[space.allowed(U)]  # all that are wide
         values = score.values(U)
         far, local = ranked(values[:count]), count + ranked(values[count:])
         most = max(1, round(self.starts * math.sqrt(share)))
@@ -92,7 +95,7 @@ class Gradients:
         free = ~space.unordered & space.free(starts)
         thrifty = mixed and self.finalists is not None
         steps = min(self.steps, SHORT) if thrifty else self.steps
-        tops, top_values = ascend(score, starts, free, steps, race=thrifty or not mixed)
+        tops, top_values = ascend(score, starts, free, steps, race=thrifty or not mixed, space=space)
         if mixed:
             tops, top_values = self._changed(score, np.vstack([space.snap(tops), starts]), space)
         order = ranked(np.concatenate([top_values, values]))
@@ -129,21 +132,33 @@ class Direct:
         values: list[float] = []
 
         def loss(u: Array) -> float:
-            tried.append(space.snap(u[None, :])[0])
-            values.append(float(score.values(tried[-1][None, :])[0]))
+            point = space.inside(space.snap(u[None, :]))
+            tried.append(point[0])
+            values.append(float(score.values(point)[0]) if space.allowed(point)[0] else WORST)
             return -values[-1]
 
         bounds = [(0.0, 1.0)] * space.dimension
         most = self.evaluations  # iterations too: each evaluates at least once, and SciPy allocates for all
         scipy.optimize.direct(loss, bounds, maxfun=most, maxiter=most, locally_biased=False)
-        order = np.argsort([-value for value in values], kind="stable")  # to the last bit, as inside DIRECT
-        return best_fresh(np.array(tried)[order], space, history, rng)
+        U, found = np.array(tried), np.array(values)
+        if len(outside := np.flatnonzero(found == WORST)):
+            U[outside] = space.candidates(len(outside), rng)
+            found[outside] = score.values(U[outside])
+        order = np.argsort(-found, kind="stable")  # to the last bit, as inside DIRECT
+        return best_fresh(U[order], space, history, rng)
 
 
 def ascend(
-    score: Score, U: Array, free: npt.NDArray[np.bool_], steps: int, race: bool = False
+    score: Score,
+    U: Array,
+    free: npt.NDArray[np.bool_],
+    steps: int,
+    race: bool = False,
+    space: Space | None = None,
 ) -> tuple[Array, Array]:
     """Climb from all rows of U at once inside the cube, moving columns that are `free` (d,) or (m, d).
+
+    With a space, from allowed points to allowed points: a step along its linear conditions, and back to them.
 
     Projected BFGS. Each start has its own inverse Hessian H and step length. A start whose step did not help
     tries a shorter one in the next round while the others go on; one that has arrived stops. In a race, one
@@ -160,8 +175,10 @@ def ascend(
     leader, moved = value.max(initial=-np.inf), True
     for step in range(steps):
         if moved:
-            pull, way = _directions(U, slope, H, free)
+            pull, way = _directions(U, slope, H, free, space)
         target = np.minimum(np.maximum(U + length[:, None] * way, 0.0), 1.0)
+        if space is not None:
+            target = space.inside(target)
         s = target - U
         going = np.abs(s).max(axis=1, initial=0.0) > ARRIVED
         if race and step >= FAIR_START:
@@ -177,6 +194,8 @@ def ascend(
         new_value, new_slope = score.gradient(target)
         new_slope = new_slope / unit[:, None]
         better = new_value > value + 1e-4 * unit * np.einsum("mi,mi->m", pull, s)
+        if space is not None:
+            better &= space.allowed(target)
         length = np.where(better, 1.0, 0.3 * length)
         up = np.flatnonzero(better)
         if moved := len(up) > 0:
@@ -189,11 +208,15 @@ def ascend(
     return tops, values
 
 
-def _directions(U: Array, slope: Array, H: Array, free: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+def _directions(
+    U: Array, slope: Array, H: Array, free: npt.NDArray[np.bool_], space: Space | None
+) -> tuple[Array, Array]:
     """Slopes and quasi-Newton steps, both zero in columns that are not free or would leave the cube."""
     blocked = ~free | ((U <= 0.0) & (slope < 0.0)) | ((U >= 1.0) & (slope > 0.0))
     pull = np.where(blocked, 0.0, slope)
+    pull = pull if space is None else space.along(U, pull, ~blocked)
     way = np.where(blocked, 0.0, (H @ pull[:, :, None])[:, :, 0])
+    way = way if space is None else space.along(U, way, ~blocked)
     way /= np.maximum(1.0, np.abs(way).max(axis=1, initial=0.0) / LONGEST_STEP)[:, None]
     return pull, way
 
@@ -239,7 +262,7 @@ def _alternate(
 
 
 def _climbed(score: Score, U: Array, space: Space, steps: int, race: bool) -> tuple[Array, Array]:
-    return ascend(score, U, ~space.discrete & space.free(U), steps, race)
+    return ascend(score, U, ~space.discrete & space.free(U), steps, race, space)
 
 
 def _moved(
@@ -266,8 +289,8 @@ def _best_moves(score: Score, U: list[Array], space: Space) -> list[tuple[Array,
         return [(u, -np.inf) for u in U]
     values = score.values(points)
     parts = np.split(np.arange(len(points)), np.searchsorted(owner, np.arange(1, len(U))))
-    best = [part[_foremost(values[part])] for part in parts]
-    return [(points[i], values[i]) for i in best]
+    best = [part[_foremost(values[part])] if len(part) else None for part in parts]
+    return [(u, -np.inf) if i is None else (points[i], values[i]) for u, i in zip(U, best, strict=True)]
 
 
 def best_fresh(U: Array, space: Space, history: History, rng: np.random.Generator) -> Array:
@@ -278,7 +301,8 @@ def best_fresh(U: Array, space: Space, history: History, rng: np.random.Generato
     for taken in (history.taken,) if history.twins is None else (history.taken, history.X):
         if (found := _first_fresh(U, space, taken, rng)) is not None:
             return found
-    return np.asarray(U[0])
+    again = U[0] if space.allowed(U[:1])[0] else space.candidates(1, rng)[0]
+    return np.asarray(again)
 
 
 def _first_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator) -> Array | None:
@@ -287,7 +311,7 @@ def _first_fresh(U: Array, space: Space, taken: Array, rng: np.random.Generator)
         if (found := fresh(u)) is not None:
             return found
     scarce = space.size < ENUMERABLE + 2 * len(taken)
-    spare = space.grid if scarce else rng.random((1000, space.dimension))
+    spare = space.grid if scarce else space.candidates(1000, rng)
     return next((found for u in rng.permutation(spare) if (found := fresh(u)) is not None), None)
 
 
@@ -312,8 +336,10 @@ def _foremost(values: Array) -> int:
 
 
 def _fresh(u: Array, space: Space, taken: Array, seen: set[bytes] | None) -> Array | None:
-    """The point of the grid at u, or None if a trial has used it."""
+    """The point of the grid at u, or None if it is not allowed or a trial has used it."""
     u = space.point(u)
+    if not space.allowed(u[None, :])[0]:
+        return None
     if seen is not None:
         return None if (u + 0.0).tobytes() in seen else u  # -0.0 becomes 0.0
     tolerance = np.where(space.real, SAME, 0.0)

@@ -209,6 +209,13 @@ class Space:
                 params[name] = self.parameters[name].decode(u[self.columns[name]].tolist())
         return self._in_order(params)
 
+    def decode_all(self, U: Array) -> list[Params]:
+        """The params at each row of U, as `decode` returns them."""
+        if self._conditions.deciding:
+            return [self.decode(u) for u in U]
+        values = [one.decode_all(U[:, self.columns[name]]) for name, one in self.parameters.items()]
+        return [dict(zip(self.parameters, row, strict=True)) for row in zip(*values, strict=True)]
+
     def point(self, u: Array) -> Array:
         """The row of the cube for the params at `u`, bit for bit as `encode` returns it."""
         return self._row(self.decode(u))
@@ -226,6 +233,10 @@ class Space:
     def applies(self, U: Array) -> Mask:
         """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
         return self._conditions.mask(U, self.columns)
+
+    def there(self, U: Array) -> dict[str, Mask]:
+        """For each parameter, at which rows of U, points of the grid, it applies (m,)."""
+        return self._conditions.there(U, self.columns)
 
     def free(self, U: Array) -> Mask:
         """Which columns (m, d) can be moved, from a point of the grid, with the same parameters applying."""
@@ -256,6 +267,22 @@ class Space:
     def unordered(self) -> npt.NDArray[np.bool_]:
         """Columns of a parameter whose values have no order, such as a Choice that is not `ordered`."""
         return self._mark(lambda parameter: parameter.unordered)
+
+    def candidates(self, count: int, rng: np.random.Generator) -> Array:
+        """So many random points (count, d) to choose from; a `Region` has allowed ones, on the grid."""
+        return rng.random((count, self.dimension))
+
+    def allowed(self, U: Array) -> Mask:
+        """Which rows of U may be suggested: all of them, or in a `Region` those that meet its conditions."""
+        return np.ones(len(U), dtype=np.bool_)
+
+    def inside(self, U: Array, kept: Mask | None = None) -> Array:
+        """Points of the grid, moved by the least that linear conditions want, but not in columns `kept`."""
+        return U
+
+    def along(self, U: Array, way: Array, free: Mask) -> Array:
+        """Directions (m, d) at points U without what would leave the linear conditions; only free columns."""
+        return way
 
     def moves(self, U: Array) -> tuple[Array, npt.NDArray[np.intp]]:
         """Points of the grid that differ from a row of U in one discrete parameter, and the row's index.
