@@ -25,6 +25,7 @@ PUBLIC = [
     "Holds",
     "Int",
     "Known",
+    "Linear",
     "Optimizer",
     "Parameter",
     "Params",

@@ -14,7 +14,7 @@ from bopp.number import Float, Int
 from bopp.optimizer import Optimizer, maximize, minimize, optimize
 from bopp.option import Choice, Fixed
 from bopp.parameter import Parameter
-from bopp.problem import AtLeast, AtMost, Holds, Problem
+from bopp.problem import AtLeast, AtMost, Holds, Linear, Problem
 from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.space import Params, Space
@@ -39,6 +39,7 @@ __all__ = [
     "Holds",
     "Int",
     "Known",
+    "Linear",
     "Optimizer",
     "Parameter",
     "Params",

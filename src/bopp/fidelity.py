@@ -27,7 +27,7 @@ from bopp.recipe import Recipe
 from bopp.score import AverageScore
 from bopp.search import SAME
 from bopp.space import Params, Space
-from bopp.suggest import avoiding_images, designed, suggest
+from bopp.suggest import avoiding_images, designed, searched, suggest
 from bopp.threads import one_thread
 
 LEAST = 1.0 - 1e-9  # what has to be left of a budget: a real evaluation, up to rounding
@@ -134,9 +134,9 @@ def suggest_within(
     sought = seek(real, ladder.searching(recipe), history, key, incumbent(ladder.reals))
     score = sought.objective
     trials = avoiding_images(ladder.expected(score), real, sought.trusted)
-    u = recipe.search(sought.score, real, trials, np.random.default_rng([*key, 2]))
+    u = searched(sought.score, real, recipe, trials, key)
     places = [*filter(ladder.frugal, cheap), ladder.last]
-    places = [place for place in places if not ladder.has(u, place)] or [ladder.last]
+    places = [one for one in places if not ladder.has(u, one) and ladder.allows(u, one)] or [ladder.last]
     worth = [ladder.doubt_removed(score, u, place) / fidelity.costs[place] for place in places]
     return ladder.at(u, places[int(np.argmax(worth))])
 
@@ -184,6 +184,10 @@ class Ladder:
     def has(self, u: Array, place: int) -> bool:
         """Whether a point of the real level has a trial at this one."""
         return bool(_same(self.X[self.place == place], u).any())
+
+    def allows(self, u: Array, place: int) -> bool:
+        """Whether a point may be evaluated at a level."""
+        return bool(self.space.allowed(self.at(u, place)[None, :])[0])
 
     @cached_property
     def reals(self) -> History:
@@ -244,7 +248,10 @@ class Ladder:
         above = self.X[self.place >= place]
         fitting = _same(self.held(self.last).snap(self.X), self.X)  # where some params are held
         rows = np.flatnonzero(~np.isnan(self.history.values[:, 0]) & (self.place < place) & fitting)
-        rows = np.array([row for row in rows if not _same(above, self.X[row]).any()], dtype=np.intp)
+        rows = np.array(
+            [row for row in rows if not _same(above, self.X[row]).any() and self.allows(self.X[row], place)],
+            dtype=np.intp,
+        )
         if len(rows) == 0:
             return None
         nearest = rows[self.place[rows] == self.place[rows].max()]

@@ -144,7 +144,7 @@ class Optimizer:
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params before any suggestion of its own; those left out are suggested."""
-        self._queue.append(self.space.check_part(params))
+        self._queue.append(self.problem.checked_part(params))
 
     def _ask(self, left: float = math.inf) -> Trial:
         """The next trial, where `left` of the budget is left."""
@@ -166,7 +166,7 @@ class Optimizer:
         self.problem.check_searchable()
         X = np.array(self._rows[: len(self._trials)]).reshape(-1, self.space.dimension)
         history = self.problem.history(self._trials, X)
-        space = self.space.holding(part) if part else self.space
+        space = self.problem.region.holding(part) if part else self.problem.region
         key = (self.seed, len(self._trials))
         return space.decode(suggest_within(left, self.problem.fidelity, space, self.recipe, history, key))
 
@@ -301,7 +301,8 @@ def minimize(
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
         budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
             it counts real ones, a cheap one by its share of the cost, and the last one is real.
-        constraints: what the best params must meet: `AtMost`, `AtLeast` or `Holds`.
+        constraints: what the best params must meet: `AtMost` and `AtLeast` for values that are returned as
+            well, `Holds` and `Linear` for the params, to which every suggestion keeps.
         seed: with one worker, the same seed gives the same run.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.

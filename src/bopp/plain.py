@@ -17,11 +17,12 @@ from bopp.errors import BoppError, NoResultError, SpaceError, StudyError, readin
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
-from bopp.problem import AtLeast, AtMost, Direction, Holds, Problem
+from bopp.problem import AtLeast, AtMost, Direction, Holds, Linear, Problem
 from bopp.recipe import Recipe
 from bopp.space import Params, Space
 from bopp.trial import Origin, State, Superseded, Trial
 
+BOUNDS = ("at_most", "at_least", "equals")
 LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
 TIMES = ("asked_at", "told_at", "at")
 DICTS = ("values", "noise", "measurements")
@@ -266,8 +267,11 @@ def _ordered(problem: Problem, values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in problem.names if name in values} | values
 
 
-def _write_constraint(constraint: AtMost | AtLeast | Holds) -> dict[str, Any]:
+def _write_constraint(constraint: AtMost | AtLeast | Holds | Linear) -> dict[str, Any]:
     kind = type(constraint).__name__
+    if isinstance(constraint, Linear):
+        said = {key: one for key in BOUNDS if (one := getattr(constraint, key)) is not None}
+        return {"kind": kind, "name": constraint.name, "coefficients": dict(constraint.coefficients), **said}
     if isinstance(constraint, Holds):
         predicate = constraint.predicate
         written = predicate.written if isinstance(predicate, Absent) else write_part(predicate)
@@ -275,7 +279,10 @@ def _write_constraint(constraint: AtMost | AtLeast | Holds) -> dict[str, Any]:
     return {"kind": kind, "name": constraint.name, "bound": constraint.bound}
 
 
-def _read_constraint(row: Mapping[str, Any]) -> AtMost | AtLeast | Holds:
+def _read_constraint(row: Mapping[str, Any]) -> AtMost | AtLeast | Holds | Linear:
+    if row["kind"] == Linear.__name__:
+        bounds = {key: row[key] for key in BOUNDS if key in row}
+        return Linear(row["coefficients"], **bounds, name=row["name"])
     if row["kind"] == Holds.__name__:
         return Holds(row["name"], Absent(row["name"], row["predicate"]))
     return LIMITS[row["kind"]](row["name"], row["bound"])

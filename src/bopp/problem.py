@@ -9,16 +9,23 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bopp.constraint import AtLeast as AtLeast
+from bopp.constraint import AtMost as AtMost
+from bopp.constraint import Condition, check_name, checked_constraint, met
+from bopp.constraint import Constraint as Constraint
+from bopp.constraint import Holds as Holds
+from bopp.constraint import Linear as Linear
 from bopp.data import Array, History
-from bopp.errors import NoResultError, RecipeError, TellError
+from bopp.errors import NoResultError, RecipeError, SpaceError, TellError
 from bopp.fidelity import Fidelity
 from bopp.front import nondominated
 from bopp.legible import brief
+from bopp.region import Region
 from bopp.space import Params, Space
 from bopp.trial import Answer, State, Trial, measurement, number_of
 
@@ -30,50 +37,6 @@ LARGEST_NOISE = 1e150  # a standard deviation whose square does not overflow
 LONGEST_MEASUREMENT = 1000  # characters to keep of a measurement that is not a number
 
 
-class Constraint:
-    """What a trial must meet: `AtMost`, `AtLeast` or `Holds`."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class AtMost(Constraint):
-    """The measured value of this name must not be above the bound."""
-
-    name: str
-    bound: float
-
-    def margin(self, value: Any) -> Any:
-        return self.bound - value
-
-
-@dataclass(frozen=True)
-class AtLeast(Constraint):
-    """The measured value of this name must not be below the bound."""
-
-    name: str
-    bound: float
-
-    def margin(self, value: Any) -> Any:
-        return value - self.bound
-
-
-@dataclass(frozen=True)
-class Holds(Constraint):
-    """A condition on the params that can be checked without an evaluation; `name` describes it in words."""
-
-    name: str
-    predicate: Callable[[Params], bool]
-
-    def __call__(self, params: Params) -> bool:
-        try:
-            return bool(self.predicate(dict(params)))
-        except NoResultError:
-            raise
-        except Exception as error:  # no reason to end a run: it only leaves open which trial is the best
-            raise NoResultError(f"the constraint {self.name!r} raised {error!r} for {params}") from error
-
-
 @dataclass(frozen=True)
 class Problem:
     """A space, what to minimise or maximise in it, and which constraints to meet.
@@ -83,7 +46,8 @@ class Problem:
         objectives: a dict of name to "minimize" or "maximize"; the objective function returns a dict with
             these names, or just a number if there is only one.
         constraints: `AtMost` and `AtLeast` for values that the objective function returns as well, `Holds`
-            for conditions on params. `best` is the best trial that meets them all.
+            and `Linear` for conditions on params, which every suggestion meets. `best` is the best trial that
+            meets them all.
         fidelities: how thorough an evaluation may be, cheapest first: {"epochs": [1, 9, 81]} costs in
             proportion, {"epochs": {1: 0.05, 9: 0.2, 81: 1.0}} as given, in any unit. The objective function
             gets the level by this name too. The last one is the real one, of which `best` is chosen.
@@ -93,7 +57,7 @@ class Problem:
 
     space: Space
     objectives: Mapping[str, Direction]
-    constraints: tuple[AtMost | AtLeast | Holds, ...]
+    constraints: tuple[AtMost | AtLeast | Holds | Linear, ...]
     fidelity: Fidelity | None
     reference: Mapping[str, float] | None
 
@@ -111,16 +75,19 @@ class Problem:
         if not isinstance(constraints, Iterable):
             raise RecipeError(f"wanted a list of constraints, got {brief(constraints)}")
         for name, direction in objectives.items():
-            _check_name("an objective", name)
+            check_name("an objective", name)
             checked_direction(direction)
         fidelity = None if fidelities is None else Fidelity.of(fidelities)
         object.__setattr__(self, "fidelity", fidelity)
         object.__setattr__(self, "space", Space(space) if fidelity is None else fidelity.within(Space(space)))
         object.__setattr__(self, "objectives", dict(objectives))
-        object.__setattr__(self, "constraints", tuple(map(_checked_constraint, constraints)))
-        conditions = [constraint.name for constraint in self.constraints if isinstance(constraint, Holds)]
-        if len(set(conditions)) < len(conditions):
-            raise RecipeError(f"wanted a different name for each condition, got {conditions}")
+        object.__setattr__(self, "constraints", tuple(map(checked_constraint, constraints)))
+        names = [condition.name for condition in self.conditions]
+        if len(set(names)) < len(names):
+            raise RecipeError(f"wanted a different name for each condition, got {names}")
+        for condition in self.conditions:
+            if isinstance(condition, Linear):
+                condition.check(self.space)
         object.__setattr__(self, "reference", _checked_reference(reference, self.objectives))
 
     def __eq__(self, other: object) -> bool:
@@ -174,7 +141,17 @@ class Problem:
     @property
     def limits(self) -> tuple[AtMost | AtLeast, ...]:
         """The constraints on measured values."""
-        return tuple(constraint for constraint in self.constraints if not isinstance(constraint, Holds))
+        return tuple(one for one in self.constraints if isinstance(one, AtMost | AtLeast))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The constraints on params, which are known without an evaluation."""
+        return tuple(one for one in self.constraints if isinstance(one, Holds | Linear))
+
+    @cached_property
+    def region(self) -> Space:
+        """Where suggestions come from: the space, or the part of it in which all conditions hold."""
+        return Region(self.space, self.conditions) if self.conditions else self.space
 
     @property
     def names(self) -> list[str]:
@@ -249,7 +226,19 @@ class Problem:
 
     def allows(self, params: Params) -> bool:
         """Whether params meet the conditions that can be checked without an evaluation."""
-        return all(condition(params) for condition in self.constraints if isinstance(condition, Holds))
+        return all(condition(params) for condition in self.conditions)
+
+    def checked_part(self, params: Mapping[str, Any]) -> Params:
+        """Some of the params in their own types, or all; an error if no suggestion can have them."""
+        part = self.space.check_part(params)
+        if not self.space.is_whole(part):
+            if isinstance(self.region, Region):
+                self.region.holding(part).check_any()
+            return part
+        for condition in self.conditions:
+            if not met(condition, part):
+                raise SpaceError(f"wanted params that meet the condition {condition.name!r}, got {part}")
+        return part
 
     def real(self, trial: Trial) -> bool:
         """Whether a trial is of the real fidelity, not of a cheaper one."""
@@ -400,29 +389,6 @@ def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> d
     if not all(map(math.isfinite, found.values())):
         raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}")
     return found
-
-
-def _check_name(what: str, name: Any) -> None:
-    if not isinstance(name, str) or not name:
-        raise RecipeError(f"wanted a text as the name of {what}, got {brief(name)}")
-
-
-def _checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds:
-    if not isinstance(constraint, AtMost | AtLeast | Holds):
-        raise RecipeError(f"wanted constraints AtMost, AtLeast or Holds, got {brief(constraint)}")
-    _check_name("a constraint", constraint.name)
-    if isinstance(constraint, Holds):
-        if not callable(constraint.predicate):
-            raise RecipeError(
-                f"{constraint.name!r}: wanted a function of params, got {constraint.predicate!r}"
-            )
-        return constraint
-    bound = constraint.bound
-    if isinstance(bound, bool) or not isinstance(bound, int | float | np.integer | np.floating):
-        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
-    if not math.isfinite(number_of(bound)):
-        raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
-    return type(constraint)(constraint.name, float(bound))
 
 
 def _what(name: str) -> str:

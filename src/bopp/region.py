@@ -105,6 +105,10 @@ class Region(Space):
         good = self.allowed(moved)
         return moved[good], owner[good]
 
+    def check_any(self) -> None:
+        """Refuse a region of which no point is found."""
+        self.candidates(1, np.random.default_rng(0))
+
     def candidates(self, count: int, rng: np.random.Generator) -> Array:
         """Points of the pool, some of which have walked on."""
         chosen = self._pool[_some(len(self._pool), count, rng)]

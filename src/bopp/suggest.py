@@ -13,11 +13,12 @@ from bopp.data import Array, History
 from bopp.goals import measured, seek
 from bopp.pseudo import Source
 from bopp.recipe import Recipe
-from bopp.search import SAME, best_fresh
+from bopp.search import SAME, Score, best_fresh, ranked
 from bopp.space import Space
 from bopp.threads import one_thread
 
 STARTS = 3  # points to begin with, at most
+CANDIDATES = 500  # allowed points to choose from where a region has to be kept to
 
 
 @one_thread()
@@ -31,7 +32,18 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
 
     sought = seek(space, recipe, history, key)  # lines 3, 4 and 7: the model, its pseudo-points, the score
     history = avoiding_images(sought.history, space, sought.trusted)
-    return recipe.search(sought.score, space, history, _for_search(key))  # line 5: argmax
+    return searched(sought.score, space, recipe, history, key)  # line 5: argmax
+
+
+def searched(score: Score, space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
+    """What the recipe's search finds; the best of some allowed points if it found one that is not allowed."""
+    u = recipe.search(score, space, history, _for_search(key))
+    if space.allowed(u[None, :])[0]:
+        return u
+    rng = np.random.default_rng([*key, 3])
+    U = space.inside(space.snap(np.vstack([u[None, :], space.candidates(CANDIDATES, rng)])))
+    U = U[space.allowed(U)]
+    return best_fresh(U[ranked(score.values(U))], space, history, rng)
 
 
 def avoiding_images(history: History, space: Space, sources: tuple[Source, ...]) -> History:
@@ -43,8 +55,10 @@ def designed(space: Space, recipe: Recipe, history: History, key: tuple[int, int
     """The next point of the initial design, in which points that a source says to begin with come first."""
     sources = policies.sources(recipe.pseudo)
     history = avoiding_images(history, space, sources)
-    point = _first(space, recipe, sources, history, key)
-    return best_fresh(space.snap(point[None, :]), space, history, _for_search(key))
+    point = space.snap(_first(space, recipe, sources, history, key)[None, :])
+    if not space.allowed(point)[0]:
+        point = _farthest(space, history, np.random.default_rng([*key, 3]))
+    return best_fresh(point, space, history, _for_search(key))
 
 
 def starts(space: Space, sources: Sequence[Source], sign: float) -> list[Array]:
@@ -62,7 +76,18 @@ def _first(
     design = recipe.initial(space.dimension, *key)
     for start in starts(space, sources, history.sign):
         said = ~np.isnan(start)
-        point = space.snap(np.where(said, start, design)[None, :])[0]
-        if said.any() and not np.isclose(history.taken[:, said], point[said], atol=SAME).all(axis=1).any():
+        points = space.inside(space.snap(np.where(said, start, design)[None, :]), kept=said[None, :])
+        point = points[0]
+        taken = np.isclose(history.taken[:, said], point[said], atol=SAME).all(axis=1).any()
+        if said.any() and not taken and space.allowed(points)[0]:
             return np.asarray(point)
     return design
+
+
+def _farthest(space: Space, history: History, rng: np.random.Generator) -> Array:
+    """One (1, d) of some allowed points: the one that is farthest from every trial."""
+    U = space.candidates(CANDIDATES, rng)
+    if len(history) == 0:
+        return U[:1]
+    squares = (U**2).sum(axis=1)[:, None] + (history.X**2).sum(axis=1) - 2.0 * U @ history.X.T
+    return U[[int(np.argmax(squares.min(axis=1)))]]

@@ -107,7 +107,7 @@ class Asking:
         """Params that have these already."""
         problem, key = self._definition.problem, (self._definition.seed, len(known.trials))
         problem.check_searchable()
-        space = problem.space.holding(part) if part else problem.space
+        space = problem.region.holding(part) if part else problem.region
         return space.decode(suggest_within(left, problem.fidelity, space, self.recipe, known.history(), key))
 
     def _look(self, connection: sa.Connection) -> tuple[Known, list[Lease], list[tuple[str, Params]]]:

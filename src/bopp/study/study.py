@@ -253,7 +253,7 @@ class Study:
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params once, before any suggestion; those left out are suggested."""
-        params, ticket = self.space.check_part(params), new_ticket()
+        params, ticket = self.problem.checked_part(params), new_ticket()
         self._store.write(lambda connection: self._ledger.push(connection, ticket, params))
 
     def note(self, trial: Trial | int, text: str) -> Trial:
