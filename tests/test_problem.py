@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bopp
 from bopp import AtLeast, AtMost, Choice, Float, Holds, Int, Optimizer, Problem, Recipe, Space, Trial
-from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, TellError
+from bopp.errors import NoResultError, RecipeError, SpaceError, TellError
 from bopp.parameter import Parameter
 from bopp.problem import LONGEST_MEASUREMENT
 from bopp.trial import Answer
@@ -457,7 +457,7 @@ def test_wrong_noise_is_named_and_the_trial_stays_open(noise: Any) -> None:
 
 def test_a_single_noise_of_several_objectives_is_refused() -> None:
     values = {"error": 1.0, "gain": 2.0, "memory": 3.0}
-    with pytest.raises(TellError, match="noise: wanted a dict by name, of error, gain, memory, got 0.1"):
+    with pytest.raises(TellError, match=r"noise: wanted a dict by name, of error, gain, memory, got 0\.1"):
         SEVERAL.answer(values, 0.1)
     assert SEVERAL.answer(values, {"gain": 0.1}).noise == {"gain": 0.1}
 

@@ -542,6 +542,8 @@ def test_the_last_line_of_json_with_a_value_counts(text: str, found: dict[str, A
         ('{"error": 0.1}\n{"model": "b"}\nbye', {"error": 0.1}),
         ('{"loss": 0.5, "error": "none"}', {"loss": 0.5, "error": "none"}),
         ('{"a": Infinity, "b": null, "c": true}', {"a": math.inf, "b": None, "c": True}),
+        ('{"value": null, "loss": 0.5}', {"value": None, "loss": 0.5}),
+        ('{"error": null, "latency": 12.5}', {"error": None, "latency": 12.5}),
         ('{"a": 1, "b": {"c": [1, "x"]}, "": ""}', {"a": 1, "b": {"c": [1, "x"]}, "": ""}),
     ],
 )
@@ -575,7 +577,11 @@ def test_a_number_alone_is_one_and_an_object_is_a_dict(text: str, result: Any) -
         ('{"value": null, "error": ""}', "the command gave null as value"),
         ('0.5\n{"value": null, "error": 3}', "3"),
         ('{"value": null, "error": "diverged", "seconds": 3.1}', "diverged"),
-        ('{"value": null, "loss": 0.5}', "the command gave null as value"),
+        ('{"loss": null, "seconds": null}', "the command gave null as loss, seconds"),
+        (
+            '{"loss": 0.5, "seconds": 3}\n{"loss": null, "seconds": null}',
+            "the command gave null as loss, seconds",
+        ),
         ('{"error": "diverged"}', "diverged"),
         ('{"error": "diverged", "seed": null, "tuned": true}', "diverged"),
         ('{"error": "diverged"}\nbye', "diverged"),

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from bopp import Choice, Fixed, Float, Int, Recipe, Space
+from bopp import AtLeast, AtMost, Choice, Fixed, Float, Holds, Int, Problem, Recipe, Space
+from bopp.constraint import Linear
 from bopp.errors import ConfigError
 from bopp.kinds import KINDS
 from bopp.study.command import Command
 from bopp.study.config import Config, load
 from bopp.study.function import python_objective
-from bopp.study.tables import StudyTable, field_kinds, read_table, wanted
+from bopp.study.tables import ConstraintTable, StudyTable, field_kinds, read_table, wanted
 from bopp.study.templates import OBJECTIVE_TEMPLATE, TEMPLATE
 
 STUDY = """
@@ -233,10 +234,13 @@ def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "there is nothing in it; wanted [study], [objective], [space] and [[knowledge]]"),
+        (
+            "",
+            "there is nothing in it; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
+        ),
         (
             "# only\n\n# comments\n",
-            "there is nothing in it; wanted [study], [objective], [space] and [[knowledge]]",
+            "there is nothing in it; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
         ),
         (b"a = 1\nb = '\xff'\n", "line 2: wanted UTF-8, got the byte 0xff"),
         ("[study]\n".encode("utf-16"), "line 1: wanted UTF-8, got the byte 0xff"),
@@ -377,14 +381,14 @@ def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
             "name = 'a'\n" + STUDY,
             OBJECTIVE,
             SPACE,
-            "name: no such table; wanted [study], [objective], [space] and [[knowledge]]",
+            "name: no such table; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
         ),
         (STUDY, OBJECTIVE, SPACE + "['study], [objective']\n", "study], [objective: no such table; wanted"),
         (
             STUDY,
             "[objectiv]\n",
             SPACE,
-            "objectiv: no such table; wanted [study], [objective], [space] and [[knowledge]]",
+            "objectiv: no such table; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
         ),
         (STUDY + "bugdet = 3\n", OBJECTIVE, SPACE, "[study] bugdet: no such field; wanted name, "),
         (
@@ -673,7 +677,11 @@ def test_the_template_names_every_field_and_every_default() -> None:
     commented = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
     document = tomllib.loads(commented)
     study = {field.name: field for field in fields(StudyTable)}
-    assert document["study"].keys() == study.keys()
+    other = {"objectives", "reference"}  # which exclude the direction
+    assert document["study"].keys() == study.keys() - other
+    assert all(re.search(rf"^#   {name} = ", TEMPLATE, re.MULTILINE) for name in other)
+    named = {name for table in document["constraint"] for name in table}
+    assert named >= {field.name for field in fields(ConstraintTable)} - {"at_least", "equals"}
     assert document["objective"].keys() == {"python", "command", "shell", "stdin"}
     for name in ("store", "direction", "seed", "workers", "lease"):
         assert document["study"][name] == study[name].default
@@ -681,13 +689,14 @@ def test_the_template_names_every_field_and_every_default() -> None:
 
 def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
-    text = re.sub(r"^python = .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^python = .*$", "", text, count=1, flags=re.MULTILINE)
     found = load(write(tmp_path, text.replace("--rate", "--epochs {epochs} --rate")))
     assert found.fidelity is not None
     assert (found.timeout, found.target) == (600.0, -9.0)
     assert repr(found.recipe) == repr(Recipe.random())
     assert isinstance(found.source, Command)
     assert not found.source.shell
+    assert [one.name for one in found.constraints] == ["memory", "momentum + 5 rate <= 1", "short enough"]
 
 
 def test_a_study_by_hand_has_no_objective_and_says_so(tmp_path: Path) -> None:
@@ -735,3 +744,124 @@ def test_a_wrong_step_condition_or_fixed_value_is_named(line: str, expected: str
     found = problem_of(tmp_path, space=f"{SPACE}{line}\n")
     assert found.startswith(("[space] x", "[space] 'x'"))
     assert expected in found
+
+
+# what is to be found, and what must be met
+
+GOALS = """
+objectives = { error = "minimize", speed = "maximize" }
+reference = { error = 0.5, speed = 1 }
+"""
+CONSTRAINTS = """
+[[constraint]]
+name = "memory"
+at_most = 16
+
+[[constraint]]
+name = "recall"
+at_least = 0.5
+at_most = 0.9
+
+[[constraint]]
+linear = { lr = 2 }
+at_most = 1.5
+
+[[constraint]]
+python = "objective:small"
+name = "small enough"
+"""
+SMALL = "def small(params):\n    return params['lr'] < 0.5\n"
+
+
+def test_objectives_constraints_and_a_reference_make_a_problem(tmp_path: Path) -> None:
+    write(tmp_path, SMALL, "objective.py")
+    found = read(tmp_path, STUDY + GOALS, space=SPACE + CONSTRAINTS)
+    assert "objective" not in sys.modules
+    problem, direction = found.declared
+    assert isinstance(problem, Problem)
+    assert direction is None
+    assert list(problem.objectives.items()) == [("error", "minimize"), ("speed", "maximize")]
+    assert problem.reference == {"error": 0.5, "speed": 1.0}
+    assert problem.limits == (AtMost("memory", 16.0), AtMost("recall", 0.9), AtLeast("recall", 0.5))
+    assert problem.names == ["error", "speed", "memory", "recall"]
+    linear, small = problem.constraints[-2:]
+    assert linear == Linear({"lr": 2.0}, at_most=1.5)
+    assert isinstance(small, Holds)
+    assert (small.name, small({"lr": 0.4}), small({"lr": 0.6})) == ("small enough", True, False)
+
+
+def test_without_any_of_these_a_file_declares_a_space_and_a_direction(tmp_path: Path) -> None:
+    assert read(tmp_path).declared == (Space({"lr": Float(1e-6, 1.0, log=True)}), "minimize")
+    limited = read(tmp_path, space=SPACE + "[[constraint]]\nname = 'memory'\nat_most = 3\n")
+    assert limited.declared == (Problem(limited.space, constraints=[AtMost("memory", 3.0)]), None)
+
+
+def test_a_condition_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    found = read(tmp_path, space=SPACE + "[[constraint]]\npython = 'nowhere:small'\n")
+    with pytest.raises(ConfigError, match=r"study.toml: \[\[constraint\]\] 1: python: no module 'nowhere'"):
+        _ = found.declared
+
+
+@pytest.mark.parametrize(
+    ("study", "expected"),
+    [
+        ("objectives = 3", '[study] objectives: wanted a table such as { error = "minimize", speed'),
+        ("objectives = {}", "[study] objectives: wanted a table such as"),
+        ("objectives = { a = 'up' }", '[study] objectives: wanted a table such as { error = "minimize"'),
+        (
+            "direction = 'minimize'\nobjectives = { a = 'minimize' }",
+            "[study] direction: wanted it without objectives, which have their own",
+        ),
+        (
+            "target = 3\nobjectives = { a = 'minimize', b = 'minimize' }",
+            "[study] target: wanted it with one objective only",
+        ),
+        ("reference = { value = 3 }", "[study] reference: wanted one for several objectives"),
+        (
+            "objectives = { a = 'minimize', b = 'minimize' }\nreference = { a = 3 }",
+            "[study] reference: wanted a dict with a number for each of ['a', 'b'], got {'a': 3.0}",
+        ),
+        ("reference = { a = inf, b = 1 }", "[study] reference: wanted texts, finite numbers"),
+        ("reference = { a = 'x', b = 1 }", "[study] reference: wanted a table of numbers such as { a = 1.0"),
+    ],
+)
+def test_wrong_objectives_are_named(study: str, expected: str, tmp_path: Path) -> None:
+    assert expected in problem(write(tmp_path, STUDY + study + OBJECTIVE + SPACE))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("", "1: wanted the name of a measured value, linear or python, got none of them"),
+        ("at_most = 3", "1: wanted the name of a measured value, linear or python, got none of them"),
+        ("name = 'm'", "1: wanted at_most or at_least, or both, got neither"),
+        ("name = 'm'\nequals = 3", "1: equals: wanted it with linear only"),
+        ("name = 'm'\nat_most = 'x'", '1: at_most: wanted a finite number, got "x"'),
+        ("name = ''\nat_most = 1", '1: name: wanted a line of text, got ""'),
+        ("nam = 'm'", "1: nam: no such field; wanted name, at_most, at_least, equals, linear, python"),
+        ("linear = { lr = 1 }", "1: wanted equals, or at_most or at_least or both, got none of them"),
+        ("linear = {}\nat_most = 1", "1: wanted coefficients by name"),
+        ("linear = { lr = 'x' }\nat_most = 1", "1: linear: wanted a table of numbers such as { a = 1.0, b"),
+        (
+            "linear = { rate = 1 }\nat_most = 1",
+            "'rate <= 1': wanted parameters of the space, ['lr'], got 'rate'",
+        ),
+        ("python = 'small'", '1: python: wanted "module:function", got "small"'),
+        ("python = 'a:b'\nat_most = 1", "1: at_most: wanted it without python"),
+        ("python = 'a:b'\nlinear = { lr = 1 }", "1: linear: wanted it without python"),
+    ],
+)
+def test_a_wrong_constraint_is_named(table: str, expected: str, tmp_path: Path) -> None:
+    found = problem(write(tmp_path, STUDY + OBJECTIVE + SPACE + f"[[constraint]]\n{table}\n"))
+    assert found.startswith("[[constraint]] ")
+    assert expected in found
+
+
+@pytest.mark.parametrize("rows", ["constraint = 3\n", "constraint = { name = 'm' }\n"])
+def test_constraints_are_tables_in_double_brackets(rows: str, tmp_path: Path) -> None:
+    odd = problem(write(tmp_path, "constraint = [3]\n" + STUDY + OBJECTIVE + SPACE))
+    assert odd == '[[constraint]] 1: wanted a table such as { name = "memory", at_most = 16.0 }, got 3'
+    found = problem(write(tmp_path, rows + STUDY + OBJECTIVE + SPACE))
+    assert found.startswith(
+        "[[constraint]]: wanted each table under [[constraint]], in double brackets, got "
+    )

@@ -71,7 +71,7 @@ def test_what_is_there_stays(url: str, value: Any, noise: Any) -> None:
     with open_study(url, "a", SEVERAL, recipe=RANDOM) as study:
         known = told(study, latency=3.0)
     with open_study(url, "a", SEVERAL) as study:
-        with pytest.raises(TellError, match="trial 0 was told .* already, got"):
+        with pytest.raises(TellError, match=r"trial 0 was told .* already, got"):
             study.tell(0, value, noise)
         assert study.trials == (known,)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,19 @@ import sqlalchemy as sa
 
 from bopp.errors import BoppError, ConfigError, SpaceError
 from bopp.fidelity import Fidelity
-from bopp.problem import Direction, Problem
+from bopp.problem import Constraint, Direction, Problem
 from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.address import censored, discreet, is_url, placed, without_password
 from bopp.study.command import Command, inert
+from bopp.study.constraints import FILE, Named, constraints
 from bopp.study.function import python_objective
 from bopp.study.knowing import Place, known
 from bopp.study.sources import Taught
 from bopp.study.tables import RECIPES, ObjectiveTable, StudyTable, Url, parameter, read_table, shown, wanted
 
-TABLES = "[study], [objective], [space] and [[knowledge]]"
+TABLES = "[study], [objective], [space], [[constraint]] and [[knowledge]]"
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,39 @@ class Config:
     source: str | Command | None
     knowledge: tuple[Taught, ...] = ()
     fidelity: Fidelity | None = None
+    objectives: Mapping[str, Direction] | None = None  # None: a single one, in this direction
+    constraints: tuple[Constraint | Named, ...] = ()
+    reference: Mapping[str, float] | None = None
 
     @property
     def declared(self) -> tuple[Space | Problem, Direction | None]:
-        """What is to be found and in which direction, as `open_study` takes them."""
-        if self.fidelity is None:
+        """What is to be found and in which direction, as `open_study` takes them.
+
+        Functions of constraints are imported from the file's folder.
+        """
+        if self.fidelity is None and self.objectives is None and not self.constraints:
             return self.space, self.direction
-        return Problem(self.space, {"value": self.direction}, fidelities=self.fidelity), None
+        try:
+            met = [one.imported(self.folder) if isinstance(one, Named) else one for one in self.constraints]
+            return self.problem(met), None
+        except ConfigError as error:
+            raise _in_file(self.path, str(error)) from error
+
+    @property
+    def refers(self) -> bool:
+        """Whether a constraint is a function, which a store cannot hold."""
+        return any(isinstance(one, Named) for one in self.constraints)
+
+    def problem(self, constraints: Iterable[Constraint]) -> Problem:
+        """What is to be found under these constraints."""
+        objectives = {"value": self.direction} if self.objectives is None else self.objectives
+        where = "[study]"
+        try:
+            Problem(self.space, objectives, (), self.fidelity, self.reference)
+            where = FILE
+            return Problem(self.space, objectives, constraints, self.fidelity, self.reference)
+        except BoppError as error:
+            raise ConfigError(f"{where} {error}") from None
 
     def objective(self) -> Callable[[Params], Any]:
         """The function or the program to call; a function is imported from the file's folder."""
@@ -75,7 +102,7 @@ def load(path: Path) -> Config:
     try:
         document = _parsed(path)
         for name in document:
-            if name not in ("study", "objective", "space", "knowledge"):
+            if name not in ("study", "objective", "space", "constraint", "knowledge"):
                 raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}")
         return _config(path, document)
     except ConfigError as error:
@@ -124,9 +151,11 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
             space = fidelity.within(space)
         except SpaceError as error:
             raise ConfigError(f"[space] {error}") from None
+    if study.objectives is not None:
+        _check_objectives(study, document["study"])
     store = _resolved(study.store, folder)
     place = Place(path, folder, (store, study.name))
-    return Config(
+    config = Config(
         path=path,
         folder=folder,
         name=study.name,
@@ -143,8 +172,20 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         space=space,
         source=None if objective is None else _source(objective, space, folder),
         fidelity=fidelity,
-        knowledge=known(document.get("knowledge", []), Problem.of(space, study.direction), place),
+        objectives=study.objectives,
+        constraints=constraints(document.get("constraint", [])),
+        reference=study.reference,
     )
+    problem = config.problem(one for one in config.constraints if not isinstance(one, Named))
+    return replace(config, knowledge=known(document.get("knowledge", []), problem, place))
+
+
+def _check_objectives(study: StudyTable, given: Mapping[str, Any]) -> None:
+    """Refuse what objectives with names of their own leave no room for."""
+    if "direction" in given:
+        raise ConfigError("[study] direction: wanted it without objectives, which have their own")
+    if study.target is not None and len(study.objectives or ()) > 1:
+        raise ConfigError("[study] target: wanted it with one objective only")
 
 
 def _source(row: Any, space: Space, folder: Path) -> str | Command:

@@ -6,8 +6,9 @@ The result is the first of these that its standard output has:
     0.25                               the last line, if it is a single number
     {"error": 0.1, "latency": 12.5}    the last line that is a JSON object with a number
 
-A failure is {"value": null}, with a reason under "error" if there is one, or {"error": "diverged"} with no
-number in the object.
+Of several values, null is one that was not measured: {"error": null, "latency": 12.5}. A failure is an
+object with nothing but null, as {"value": null}, which may have a reason under "error", or one with a reason
+and no number, {"error": "diverged"}.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def _results(line: str) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if "value" in found or _has_number(found) or _has_reason(found) else None
+    told = "value" in found or _has_number(found) or _has_reason(found) or _has_nothing(found)
+    return found if told else None
 
 
 def _checked(found: dict[str, Any]) -> dict[str, Any]:
@@ -61,15 +63,23 @@ def _checked(found: dict[str, Any]) -> dict[str, Any]:
     value = found.get("value")
     if _has_reason(found) and not _has_number(found):
         raise CommandError(in_short(found["error"]))
-    if "value" in found and value is None:
+    if _has_nothing(found) and "value" not in found:
+        raise CommandError(f"the command gave null as {', '.join(found)}")
+    if "value" in found and value is None and (found.get("error") or not _has_number(found)):
         raise CommandError(in_short(str(found.get("error") or "")) or "the command gave null as value")
-    if "value" in found and not _is_number(value):
+    if value is None:
+        return found
+    if not _is_number(value):
         raise CommandError(f'wanted a number or null as "value", got {in_short(json.dumps(value))}')
     return found
 
 
 def _has_number(found: dict[str, Any]) -> bool:
     return any(map(_is_number, found.values()))
+
+
+def _has_nothing(found: dict[str, Any]) -> bool:
+    return len(found) > 0 and all(value is None for value in found.values())
 
 
 def _has_reason(found: dict[str, Any]) -> bool:

@@ -1,8 +1,8 @@
 """Tables: what the tables of a study file may hold; a mistake in one becomes a line that names the field.
 
-A table has the fields of a dataclass: [study], [objective] and [[knowledge]] of one defined here, a parameter
-of its own class, so that a new kind of parameter needs no table. The annotation of a field says what it may
-hold.
+A table has the fields of a dataclass: [study], [objective], [[constraint]] and [[knowledge]] of one defined
+here, a parameter of its own class, so that a new kind of parameter needs no table. The annotation of a field
+says what it may hold.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ Value = Annotated[Any, Meta(description="a text, a number, true or false")]
 Names = Annotated[list[Any], Meta(description='a list of names such as ["a", "b"]')]
 Named = Annotated[dict[str, Any], Meta(description="a table such as { x = 0.5 }")]
 Conditions = Annotated[dict[str, Any], Meta(description='a table such as { optimizer = ["sgd"] }')]
+Objectives = Annotated[
+    dict[str, Direction],
+    Meta(min_length=1, description='a table such as { error = "minimize", speed = "maximize" }'),
+]
+Numbers = Annotated[dict[str, float], Meta(description="a table of numbers such as { a = 1.0, b = 2.5 }")]
 Fidelities = Annotated[dict[str, Any], Meta(description="a table such as { epochs = [1, 9, 81] }")]
 
 DESCRIBED: dict[Any, Any] = {
@@ -98,6 +103,8 @@ class StudyTable:
     lease: Seconds = 60.0
     failures: FailurePolicy = "stop"
     fidelities: Fidelities | None = None
+    objectives: Objectives | None = None
+    reference: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,16 @@ class ObjectiveTable:
     command: Lines | None = None
     shell: Truth = False
     stdin: Truth = False
+
+
+@dataclass(frozen=True)
+class ConstraintTable:
+    name: Text | None = None
+    at_most: Number | None = None
+    at_least: Number | None = None
+    equals: Number | None = None
+    linear: Numbers | None = None
+    python: Reference | None = None
 
 
 @dataclass(frozen=True)

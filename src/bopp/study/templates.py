@@ -16,6 +16,10 @@ workers = 1                    # evaluations at the same time
 lease = 60.0                   # seconds after which the trial of a worker that fell silent goes to another
 # failures = "continue"        # do not stop where the first three evaluations fail alike
 # fidelities = { epochs = [1, 9, 81] }   # a parameter more: short evaluations come cheaper, the last is real
+#
+# In place of direction, objectives that are returned or printed by name, as {"error": 0.1, "time": 3.5}:
+#   objectives = { error = "minimize", time = "minimize" }
+#   reference = { error = 0.5, time = 60.0 }   # values that are worth nothing any more; not needed
 
 [objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
 python = "objective:loss"      # the function loss in objective.py, beside this file
@@ -33,6 +37,18 @@ warmup = { type = "int", low = 0, high = 50 }                   # both ends incl
 method = { type = "choice", options = ["heavy ball", "nesterov"], ordered = false }   # true: by their order
 # A number may have a step = 0.5, and any parameter a when = { method = ["nesterov"] }: it is there only then.
 # { type = "fixed", value = 30 } is passed on and not searched for.
+
+# What must be met: a value that is returned or printed by name beside the others, a sum of parameters, or
+# whatever a function of the parameters says; the latter two are known before an evaluation, and kept to.
+# [[constraint]]
+# name = "memory"
+# at_most = 16.0                # or at_least, or both
+# [[constraint]]
+# linear = { momentum = 1.0, rate = 5.0 }   # momentum + 5 rate
+# at_most = 1.0                 # or at_least, or equals
+# [[constraint]]
+# name = "short enough"
+# python = "objective:short"    # of the parameters, true or false
 
 # What you know but did not measure. It is weighed against the trials: what they speak against is ignored.
 # [[knowledge]]
