@@ -38,8 +38,8 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
@@ -52,10 +52,10 @@ from bopp import outcome as outcomes
 from bopp.bridges.foreign import Translation
 from bopp.bridges.optuna import BoppSampler, earlier
 from bopp.data import Data, History
-from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
+from bopp.errors import BoppError, RecipeError, SpaceError
 from bopp.initial import Sobol
 from bopp.known import Known
-from bopp.problem import Direction
+from bopp.problem import AtMost, Direction, Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.space import Space
 from bopp.suggest import suggest
@@ -73,6 +73,7 @@ Objective = Callable[[Mapping[str, Any]], float]
 
 UNIT: Distributions = {"x": FloatDistribution(0.0, 1.0)}
 SQUARE: Distributions = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
+PLANE: dict[str, Parameter] = {"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}
 BOARD: Distributions = {"x": IntDistribution(0, 15), "y": IntDistribution(0, 15)}
 MIXED: Distributions = {
     "activation": CategoricalDistribution(["relu", "tanh", "gelu"]),
@@ -93,7 +94,7 @@ OURS: dict[str, Parameter] = {
 PATIENCE = 100.0  # seconds for what takes far fewer on an idle machine
 
 
-class TestSuitesOfOptuna(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestSuitesOfOptuna(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return BoppSampler
@@ -325,46 +326,267 @@ def test_trials_with_further_parameters_count_with_those_that_all_have() -> None
     assert known.data.X.tolist() == [[0.2], [0.6]]
 
 
-@pytest.mark.parametrize(
-    "state", [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING]
-)
-def test_a_study_with_constraints_is_refused(state: TrialState) -> None:
-    value = 1.0 if state is TrialState.COMPLETE else None
-    bound = create_trial(
-        state=state, value=value, params={"x": 0.5}, distributions=UNIT, constraints={"weight": 0.25}
+def told(
+    params: dict[str, Any],
+    values: Iterable[float],
+    constraints: dict[str, float] | None = None,
+    distributions: Distributions = SQUARE,
+) -> FrozenTrial:
+    return create_trial(
+        params=params, distributions=distributions, values=list(values), constraints=constraints
     )
-    study = study_of(done({"x": 0.2}, 3.0), bound)
-    with pytest.raises(StudyError, match=r"constraints.*trial 1 has \{'weight': 0\.25\}"):
-        study.ask(UNIT)
 
 
-def test_constraints_that_an_objective_sets_are_refused_at_the_next_trial() -> None:
+def two(params: Mapping[str, Any]) -> list[float]:
+    """Two objectives of the square: the first is least at (0, 0.7), the second greatest at (1, 0.7)."""
+    x, off = params["x"], (params["y"] - 0.7) ** 2
+    return [float(x**2 + off), float(-((x - 1.0) ** 2) - off)]
+
+
+def scattered(count: int, seed: int = 1) -> list[dict[str, float]]:
+    return [{"x": float(x), "y": float(y)} for x, y in np.random.default_rng(seed).random((count, 2))]
+
+
+@pytest.mark.parametrize("count", [1, 4, 12])
+def test_a_suggestion_for_several_objectives_is_that_of_an_optimizer(count: int) -> None:
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=BoppSampler(seed=3))
+    problem = Problem(PLANE, {"a": "minimize", "b": "maximize"})
+    optimizer = bopp.Optimizer(problem, seed=3)
+    for params in scattered(count):
+        optimizer.observe(params, dict(zip("ab", two(params), strict=True)))
+        study.add_trial(told(params, two(params)))
+
+    assert study.ask(SQUARE).params == optimizer.ask().params
+
+
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_a_suggestion_under_constraints_is_that_of_an_optimizer(objectives: int) -> None:
+    """One constraint was measured in every complete trial, another one in some; one trial failed."""
+    study = optuna.create_study(directions=["minimize", "maximize"][:objectives], sampler=BoppSampler(seed=3))
+    problem = Problem(
+        PLANE,
+        dict([("a", "minimize"), ("b", "maximize")][:objectives]),
+        [AtMost("heavy", 0.0), AtMost("long", 0.0)],
+    )
+    optimizer = bopp.Optimizer(problem, seed=3)
+    for number, params in enumerate(scattered(10)):
+        values, heavy, long = two(params)[:objectives], 0.5 - params["x"], params["y"] - 0.9
+        limits = {"long": long, "heavy": heavy} if number % 3 else {"heavy": heavy}
+        named = dict(zip("ab", values, strict=False))
+        if number == 4:
+            study.add_trial(
+                create_trial(
+                    state=TrialState.FAIL, params=params, distributions=SQUARE, constraints={"other": 1.0}
+                )
+            )
+            optimizer.observe(params, None if objectives == 1 else {"a": None, "b": None})
+        else:
+            study.add_trial(told(params, values, limits))
+            optimizer.observe(params, named | {"heavy": heavy, "long": limits.get("long")})
+
+    assert study.ask(SQUARE).params == optimizer.ask().params
+
+
+def test_the_order_in_which_constraints_are_set_changes_nothing() -> None:
+    studies = []
+    for names in (["a", "b", "c"], ["c", "a", "b"]):
+        trials = [
+            told(params, [bowl(params)], {name: params["x"] - ord(name) % 7 / 7 for name in names})
+            for params in scattered(7)
+        ]
+        studies.append(study_of(*trials))
+    first, second = (study.ask(SQUARE).params for study in studies)
+    assert first == second
+
+
+@pytest.mark.parametrize("state", [TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING])
+def test_constraints_of_trials_that_are_not_complete_do_not_count(state: TrialState) -> None:
+    trials = [told(params, [bowl(params)]) for params in scattered(7)]
+    plain, bound = (
+        create_trial(state=state, params={"x": 0.5, "y": 0.5}, distributions=SQUARE, constraints=constraints)
+        for constraints in (None, {"weight": 0.25})
+    )
+    first, second = (study_of(*trials, other).ask(SQUARE).params for other in (plain, bound))
+    assert first == second
+
+
+def test_constraints_of_trials_of_other_parameters_do_not_count() -> None:
+    trials = [told(params, [bowl(params)]) for params in scattered(7)]
+    line: Distributions = {"x": FloatDistribution(0.0, 2.0), "y": FloatDistribution(0.0, 1.0)}
+    plain, bound = (told({"x": 1.5, "y": 0.5}, [1.0], limits, line) for limits in (None, {"weight": 0.25}))
+    params = []
+    for other in (plain, bound):
+        study = study_of(other, *trials)
+        params.append(study.sampler.sample_relative(study, numbered(8), SQUARE))
+    assert params[0] == params[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "constraints", "failed"),
+    [
+        ([1.0, math.inf], {}, True),
+        ([-math.inf, 1.0], {"weight": -1.0}, True),
+        ([1.0, 1.0], {"weight": math.inf}, True),
+        ([1.0, 1.0], {"weight": -math.inf}, False),
+        ([1.0, 1.0], {"weight": 1.0}, False),
+    ],
+)
+def test_a_trial_with_an_infinite_value_is_a_failed_point_unless_it_only_meets_a_constraint(
+    values: list[float], constraints: dict[str, float], failed: bool
+) -> None:
+    witness = Witness()
+    recipe = Recipe(pseudo=witness, initial=Sobol(0), outcome=outcomes.raw)
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=BoppSampler(recipe=recipe))
+    study.add_trials(
+        [
+            told({"x": 0.2}, [3.0, 2.0], {"weight": -1.0}, UNIT),
+            told({"x": 0.7}, values, constraints, UNIT),
+            told({"x": 0.4}, [2.0, 2.0], {"weight": 0.5}, UNIT),
+        ]
+    )
+    study.ask(UNIT)
+    assert len(witness.seen) >= 2
+    for known in witness.seen:
+        assert known.failed.tolist() == ([[0.7]] if failed else [])
+        assert np.isfinite(known.data.y).all()
+
+
+def constrained(trial: optuna.Trial) -> tuple[float, float]:
+    params = {name: trial.suggest_float(name, 0.0, 1.0) for name in ("x", "y")}
+    trial.set_constraint("sum", params["x"] + params["y"] - 1.2)
+    if trial.number % 4:
+        trial.set_constraint("low", 0.3 - params["y"])
+    first, second = two(params)
+    return first, second
+
+
+def test_a_resumed_study_of_several_objectives_goes_on_as_an_unbroken_one(tmp_path: Path) -> None:
+    ways = ["minimize", "maximize"]
+    unbroken = optuna.create_study(directions=ways, sampler=BoppSampler(seed=4))
+    unbroken.optimize(constrained, n_trials=9)
+    url = f"sqlite:///{tmp_path}/study.db"
+    for _ in range(9):
+        bridge._remembered = ()
+        resumed = optuna.create_study(
+            storage=url, study_name="a", directions=ways, sampler=BoppSampler(seed=4), load_if_exists=True
+        )
+        resumed.optimize(constrained, n_trials=1)
+    assert params_of(resumed) == params_of(unbroken)
+
+
+def test_two_studies_of_one_name_and_other_directions_are_two() -> None:
+    found = []
+    for ways in (["minimize", "maximize"], ["maximize", "maximize"]):
+        study = optuna.create_study(study_name="same", directions=ways, sampler=BoppSampler())
+        study.add_trials([told(params, two(params)) for params in scattered(9)])
+        found.append(study.ask(SQUARE).params)
+    assert found[0] != found[1]
+
+
+def test_a_front_is_found_sooner_than_at_random() -> None:
+    """The front is where y is 0.7; the volume is that above the worst values."""
+    volumes = []
+    for sampler in (BoppSampler(seed=0), RandomSampler(seed=0)):
+        study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+        for _ in range(18):
+            trial = study.ask(SQUARE)
+            study.tell(trial, two(trial.params))
+        volumes.append(
+            volume([(values[0], -values[1]) for values in (one.values for one in study.best_trials)])
+        )
+    assert volumes[0] > 1.03 * volumes[1]
+
+
+def volume(losses: Iterable[tuple[float, float]]) -> float:
+    """What is dominated of the square up to (1, 1)."""
+    found, floor = 0.0, 1.0
+    for first, second in sorted(losses):
+        if first < 1.0 and second < floor:
+            found, floor = found + (1.0 - first) * (floor - second), second
+    return found
+
+
+def test_the_best_that_meets_a_constraint_is_found() -> None:
+    """The best of all is at (0.3, 0.7), the best that meets it at (0.5, 0.9)."""
+
     def objective(trial: optuna.Trial) -> float:
-        x = trial.suggest_float("x", 0.0, 1.0)
-        trial.set_constraint("weight", x - 2.0)
-        return x
+        params = {name: trial.suggest_float(name, 0.0, 1.0) for name in ("x", "y")}
+        trial.set_constraint("sum", 1.4 - params["x"] - params["y"])
+        return bowl(params)
 
     study = study_of()
-    with pytest.raises(StudyError, match=r"trial 0 has .*weight"):
-        study.optimize(objective, n_trials=2)
-    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE, TrialState.FAIL]
+    study.optimize(objective, n_trials=20)
+    assert sum(study.best_params.values()) >= 1.4
+    assert study.best_value < 0.08 + 0.005
 
 
-def test_constraints_are_refused_also_where_trials_share_no_parameter() -> None:
-    bound = create_trial(value=1.0, params={"x": 0.5}, distributions=UNIT, constraints={"weight": 0.25})
-    study = study_of(bound, done({"y": 0.5}, 1.0, {"y": FloatDistribution(0.0, 1.0)}))
-    with pytest.raises(StudyError, match="trial 0"):
-        study.ask(UNIT)
+@pytest.mark.filterwarnings("ignore:`constraints_func` has been deprecated:FutureWarning")
+def test_constraints_of_a_function_are_kept_as_other_samplers_keep_them() -> None:
+    def limits(trial: FrozenTrial) -> tuple[float, float]:
+        return trial.params["x"] - 0.5, trial.params["y"] - 0.9
+
+    def setting(trial: optuna.Trial) -> float:
+        value = plain(trial)
+        for place, limit in enumerate(limits(trial)):  # type: ignore[arg-type]
+            trial.set_constraint(str(place), limit)
+        return value
+
+    def plain(trial: optuna.Trial) -> float:
+        return bowl({name: trial.suggest_float(name, 0.0, 1.0) for name in ("x", "y")})
+
+    ours = study_of(sampler=BoppSampler(constraints_func=limits))
+    ours.optimize(plain, n_trials=8)
+    theirs = study_of(sampler=TPESampler(seed=0, constraints_func=limits))
+    theirs.optimize(plain, n_trials=2)
+    new = study_of()
+    new.optimize(setting, n_trials=8)
+
+    assert [trial.constraints for trial in ours.trials] == [trial.constraints for trial in new.trials]
+    assert params_of(ours) == params_of(new)
+    assert ours.trials[0].system_attrs.keys() == theirs.trials[0].system_attrs.keys()
+    copied = pickle.loads(pickle.dumps(BoppSampler(constraints_func=negative)))
+    assert copied.recorder is not None
 
 
-def test_several_objectives_are_refused_however_a_parameter_is_sampled() -> None:
-    study = optuna.create_study(directions=["minimize", "maximize", "minimize"], sampler=BoppSampler())
-    study.add_trial(create_trial(values=[1.0, 2.0, 3.0], params={"x": 0.5}, distributions=UNIT))
-    trial = study.get_trials()[0]
-    with pytest.raises(StudyError, match="one objective, got 3"):
-        study.sampler.sample_relative(study, trial, UNIT)
-    with pytest.raises(StudyError, match="one objective, got 3"):
-        study.sampler.sample_independent(study, trial, "x", UNIT["x"])
+def negative(trial: FrozenTrial) -> tuple[float]:
+    return (-1.0,)
+
+
+def test_a_function_of_constraints_is_deprecated_as_in_optuna() -> None:
+    with pytest.warns(FutureWarning, match="set_constraint"):
+        BoppSampler(constraints_func=negative)
+    with pytest.raises(RecipeError, match="constraints_func: wanted a function of a trial, got 3"):
+        BoppSampler(constraints_func=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_knowledge_of_one_objective_is_refused_before_anything_is_evaluated(within: bool) -> None:
+    guess = Guesses(near={"x": 0.9})
+    sampler = BoppSampler(recipe=Recipe(pseudo=guess)) if within else BoppSampler(knowledge=guess)
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=sampler)
+    with pytest.raises(RecipeError, match=r"several objectives, .* such as Images, got Guesses"):
+        study.optimize(lambda trial: two({"x": trial.suggest_float("x", 0, 1), "y": 0.0}), n_trials=3)
+    assert [trial.params for trial in study.trials] == [{}]
+
+
+def test_images_serve_several_objectives() -> None:
+    images = Images(mirror={"y": 0.5})
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=BoppSampler(knowledge=images))
+    problem = Problem(PLANE, {"a": "minimize", "b": "minimize"})
+    optimizer = bopp.Optimizer(problem, knowledge=images)
+    for params in scattered(7):
+        optimizer.observe(params, dict(zip("ab", two(params), strict=True)))
+        study.add_trial(told(params, two(params)))
+    assert study.ask(SQUARE).params == optimizer.ask().params
+
+
+def test_four_objectives_are_searched_too() -> None:
+    study = optuna.create_study(directions=["minimize"] * 4, sampler=BoppSampler())
+    for _ in range(8):
+        trial = study.ask(SQUARE)
+        x, y = trial.params["x"], trial.params["y"]
+        study.tell(trial, [x, y, 1.0 - x, 1.0 - y])
+    assert len({tuple(params.values()) for params in params_of(study)}) == 8
 
 
 @pytest.mark.parametrize("seed", [-1, 0.0, "0", [1]])

@@ -4,6 +4,9 @@
 
 A suggestion depends only on the trials of the study, the seed and the number of the trial, not on the process
 or thread that asks. What was computed from finished trials, which never change, is cached only to save time.
+
+A constraint of Optuna is met at 0 and below. Those of a study are all that its complete trials have; where a
+trial lacks one, that was not measured.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 from zlib import crc32
 
@@ -26,17 +29,18 @@ from bopp.bridges.branches import When, branches
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
 from bopp.bridges.sources import listed, translated
 from bopp.data import Array
-from bopp.errors import BoppError, SpaceError, StudyError
+from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
+from bopp.goals import check_goals
 from bopp.informed import informed
 from bopp.legible import brief
 from bopp.memory import Memory
 from bopp.optimizer import Knowledge
-from bopp.problem import Direction, Problem
+from bopp.problem import AtMost, Direction, Problem
 from bopp.pseudo import Earlier, Policy, Source, Sum, none, sources
 from bopp.pseudo.policy import parts
 from bopp.recipe import Recipe
 from bopp.suggest import suggest
-from bopp.trial import Trial
+from bopp.trial import Trial, number_of
 
 with extra("optuna"):
     from optuna.distributions import (
@@ -45,7 +49,7 @@ with extra("optuna"):
         FloatDistribution,
         IntDistribution,
     )
-    from optuna.samplers import BaseSampler
+    from optuna.samplers import BaseSampler, TPESampler
     from optuna.search_space import intersection_search_space
     from optuna.study import Study, StudyDirection
     from optuna.trial import FrozenTrial, TrialState
@@ -68,12 +72,25 @@ class BoppSampler(BaseSampler):
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure, in names and values of the study's parameters. What does
             not fit those that are modelled is left out until it does, with a warning.
+        constraints_func: a function of a finished trial that returns numbers, each met at 0 and below, as
+            other samplers of Optuna take it; `trial.set_constraint` is Optuna's newer way.
     """
 
-    def __init__(self, seed: int | None = 0, recipe: Recipe | None = None, knowledge: Knowledge = ()):
+    def __init__(
+        self,
+        seed: int | None = 0,
+        recipe: Recipe | None = None,
+        knowledge: Knowledge = (),
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+    ):
+        if constraints_func is not None and not callable(constraints_func):
+            raise RecipeError(
+                f"constraints_func: wanted a function of a trial, got {brief(constraints_func)}"
+            )
         self.seed = checked_seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         self.recipe = checked_recipe(recipe)
         self.knowledge = listed(knowledge)
+        self.recorder = None if constraints_func is None else TPESampler(constraints_func=constraints_func)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The parameters that every complete trial has, or every pruned one if none is complete.
@@ -90,9 +107,9 @@ class BoppSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """What bopp suggests."""
-        _check_objective(study)
+        known = replace(self.recipe, pseudo=Sum((*parts(self.recipe.pseudo), *self.knowledge)))
+        check_goals(known, list(_objectives(study)))
         others = _others(study, trial)
-        _check_constraints(study, others)
         if not search_space:
             return {}
         search = _Search.of(study, search_space, _branches(others, search_space))
@@ -111,7 +128,6 @@ class BoppSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A random value, for a parameter of which nothing is known yet."""
-        _check_objective(study)
         translation = Translation({param_name: _foreign(param_name, param_distribution)})
         space = translation.space
         name = crc32(param_name.encode(errors="surrogatepass"))
@@ -119,6 +135,13 @@ class BoppSampler(BaseSampler):
         if space.dimension == 1 and 1 < space.size < math.inf:
             u = np.clip((u * space.size - 0.5) / (space.size - 1), 0.0, 1.0)  # so that the ends are as likely
         return translation.theirs(space.decode(u))[param_name]
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Has the constraints of a trial kept with it, as Optuna keeps them."""
+        if self.recorder is not None:
+            self.recorder.after_trial(study, trial, state, values)
 
 
 def earlier(*studies: Study, trust: float = 0.7) -> Earlier:
@@ -132,10 +155,18 @@ def earlier(*studies: Study, trust: float = 0.7) -> Earlier:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A trial of bopp, and its point in the unit cube."""
+    """A trial of bopp, its point in the unit cube, and the constraints that it was told, by name."""
 
     trial: Trial
     u: Array
+    constraints: Mapping[str, float] = field(default_factory=dict)
+
+    def told(self, constraints: Sequence[str]) -> Trial:
+        """The trial with a value for each of these constraints, or None for one that was not measured."""
+        if self.trial.state != "done" or not constraints:
+            return self.trial
+        limits = {name: self.constraints.get(name) for name in constraints}
+        return replace(self.trial, values={**self.trial.values, **limits})
 
 
 class _Once(Generic[T]):
@@ -167,7 +198,7 @@ class _Search:
         self,
         search_space: Mapping[str, BaseDistribution],
         whens: Mapping[str, When | None],
-        direction: StudyDirection,
+        objectives: Mapping[str, Direction],
         key: list[Any],
     ):
         self.key = key
@@ -175,7 +206,7 @@ class _Search:
         self.translation = Translation(
             {name: _foreign(name, one).where(whens[name]) for name, one in self.search_space.items()}
         )
-        self.problem = Problem.of(self.translation.space, _direction(direction))
+        self.problem = Problem(self.translation.space, objectives)
         self.point = _Once(self._made)
 
     @staticmethod
@@ -184,13 +215,18 @@ class _Search:
     ) -> _Search:
         """The search of this study, reused if it was made before."""
         described = [*_described(search_space).items()]  # order counts
-        key = [study.study_name, study.direction, described, dict(whens)]
-        return _remember(key, partial(_Search, search_space, whens, study.direction, key))
+        objectives = _objectives(study)
+        key = [study.study_name, objectives, described, dict(whens)]
+        return _remember(key, partial(_Search, search_space, whens, objectives, key))
 
     def suggested(self, recipe: Recipe, points: Sequence[_Point], key: tuple[int, int]) -> _Point:
         space = self.problem.space
         X = np.array([point.u for point in points]).reshape(-1, space.dimension)
-        history = self.problem.history([point.trial for point in points], X)
+        names = sorted(
+            {name for point in points for name in point.constraints}
+        )  # not as a storage orders them
+        problem = Problem(space, self.problem.objectives, [AtMost(name, 0.0) for name in names])
+        history = problem.history([point.told(names) for point in points], X)
         params = space.decode(suggest(space, recipe, history, key))
         return _Point(Trial(key[1], params), space.encode(params))
 
@@ -226,9 +262,14 @@ class _Search:
         u = self.problem.space.encode(params)
         if trial.state is TrialState.RUNNING:
             return _Point(Trial(trial.number, params), u)
-        if trial.state is TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
-            return _Point(Trial(trial.number, params, "done", {self.problem.objective: trial.value}), u)
-        return _Point(Trial(trial.number, params, "failed"), u)
+        values = trial.values if trial.state is TrialState.COMPLETE else None
+        constraints = {name: _limited(name, value) for name, value in trial.constraints.items()}
+        if values is None or not all(map(math.isfinite, [*values, *constraints.values()])):
+            return _Point(Trial(trial.number, params, "failed"), u)
+        told = Trial(
+            trial.number, params, "done", dict(zip(self.problem.objectives, map(float, values), strict=True))
+        )
+        return _Point(told, u, {f"constraint {name}": value for name, value in constraints.items()})
 
 
 _remembered: tuple[tuple[Any, Any], ...] = ()  # never changed in place: safe for threads and forks
@@ -306,25 +347,30 @@ def _direction(direction: StudyDirection) -> Direction:
     return "maximize" if direction is StudyDirection.MAXIMIZE else "minimize"
 
 
-class _Look(NamedTuple):
-    """What is checked in a trial before its params: its distributions and its constraints."""
+def _objectives(study: Study) -> dict[str, Direction]:
+    """The values of a trial by name, with their directions."""
+    ways = [_direction(direction) for direction in study.directions]
+    return {"value" if len(ways) == 1 else f"value {place}": way for place, way in enumerate(ways)}
 
-    kind: dict[str, Any]
-    constraints: dict[str, float]
+
+def _limited(name: str, value: Any) -> float:
+    """The value of a constraint; one that is met beyond all measure is met."""
+    number = number_of(value, f"the constraint {name!r}")
+    return 0.0 if number == -math.inf else number
 
 
-def _looks(study: Study) -> _Once[_Look]:
-    """Gives the look of each trial of a study; equal distributions share one `kind` object."""
+def _kinds(study: Study) -> _Once[dict[str, Any]]:
+    """Gives the distributions of each trial of a study; where they are equal, one object."""
     known: list[dict[str, Any]] = []
 
-    def look(trial: FrozenTrial) -> _Look:
-        kind = _described(trial.distributions)
-        same = next((one for one in known if alike(one, kind)), None)
+    def kind(trial: FrozenTrial) -> dict[str, Any]:
+        found = _described(trial.distributions)
+        same = next((one for one in known if alike(one, found)), None)
         if same is None:
-            known.append(kind)
-        return _Look(kind if same is None else same, trial.constraints)
+            known.append(found)
+        return found if same is None else same
 
-    return _remember([study.study_name], lambda: _Once(look))
+    return _remember([study.study_name], lambda: _Once(kind))
 
 
 def _described(distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
@@ -334,25 +380,11 @@ def _described(distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
 
 def _latest_of_each_kind(study: Study) -> list[FrozenTrial]:
     """The latest complete and the latest pruned trial for each set of distributions, in order."""
-    look, latest = _looks(study), dict[Any, FrozenTrial]()
+    kind, latest = _kinds(study), dict[Any, FrozenTrial]()
     for trial in reversed(study.get_trials(deepcopy=False)):
         if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
-            latest.setdefault((trial.state, id(look(trial).kind)), trial)
+            latest.setdefault((trial.state, id(kind(trial))), trial)
     return [*reversed(latest.values())]
-
-
-def _check_objective(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise StudyError(f"BoppSampler wants a study of one objective, got {len(study.directions)}")
-
-
-def _check_constraints(study: Study, trials: Sequence[FrozenTrial]) -> None:
-    look = _looks(study)
-    for trial in trials:
-        if constraints := look(trial).constraints:
-            raise StudyError(
-                f"BoppSampler does not take constraints yet: trial {trial.number} has {constraints}"
-            )
 
 
 def _foreign(name: str, distribution: BaseDistribution) -> Foreign:
