@@ -56,6 +56,13 @@ class Axis:
     def slope(self, x: Array) -> Array:
         return x * math.log(self.high / self.low) if self.log else np.full(len(x), self.high - self.low)
 
+    def number(self, u: Array) -> Array:
+        """The numbers of a continuous parameter, up to the last bit as `decode` has them."""
+        if not self.log:
+            return np.clip((1.0 - u) * self.low + u * self.high, self.low, self.high)
+        x = np.exp((1.0 - u) * math.log(self.low) + u * math.log(self.high))
+        return np.asarray(np.clip(np.where(u <= 0.0, self.low, x), self.low, self.high))
+
     def unit(self, x: Array) -> Array:
         """The column of numbers within the range."""
         if not self.log:
@@ -91,14 +98,17 @@ class Polytope:
             np.array([math.nan if axis is None else getattr(axis, end) for axis in self._axes])
             for end in ("low", "high")
         )
-        self._conditional = [bool(space.parameters[name].conditions) for name in self.names]
+        self._always = not any(space.parameters[name].conditions for name in self.names)
 
     def numbers(self, U: Array) -> Array:
         """x at points of the grid."""
         X = np.empty((len(U), len(self.names)))
-        for j, name in enumerate(self.names):
-            X[:, j] = self.space.parameters[name].decode_all(U[:, self.space.columns[name]])
-        return np.where(self._applying(U), X, 0.0)
+        for j, (name, axis) in enumerate(zip(self.names, self._axes, strict=True)):
+            if axis is not None and axis.step is None:
+                X[:, j] = axis.number(U[:, axis.column])
+            else:
+                X[:, j] = self.space.parameters[name].decode_all(U[:, self.space.columns[name]])
+        return X if self._always else np.where(self._applying(U), X, 0.0)
 
     def met(self, U: Array, share: float = 1.0) -> Mask:
         """Which rows of U, points of the grid, meet all conditions, up to a share of the rounding."""
@@ -194,7 +204,7 @@ class Polytope:
         return [U[first] for first in np.sort(np.unique(keys, axis=0, return_index=True)[1])]
 
     def _applying(self, U: Array) -> Mask:
-        if not any(self._conditional):
+        if self._always:
             return np.ones((len(U), len(self.names)), dtype=np.bool_)
         there = self.space.there(U)
         return np.stack([there[name] for name in self.names], axis=1)
@@ -234,10 +244,11 @@ class Polytope:
             parts = np.abs(missing) / np.maximum(self._slack(x), 1e-300)
             left = parts.max(axis=1, initial=0.0)
             stuck = left > 0.99 * before[rows]
-            anew = rows[stuck & again[rows]]
-            blocked[anew], active[anew], again[anew] = ~free[anew], self.equal, False
-            on = (left > 0.1 * STRICT) & (~stuck | np.isin(rows, anew))
-            before[rows] = np.where(np.isin(rows, anew), np.inf, left)
+            anew = stuck & again[rows]
+            chance = rows[anew]
+            blocked[chance], active[chance], again[chance] = ~free[chance], self.equal, False
+            on = (left > 0.1 * STRICT) & (~stuck | anew)
+            before[rows] = np.where(anew, np.inf, left)
             rows, x, missing = rows[on], x[on], missing[on]
             if len(rows) == 0:
                 break

@@ -36,6 +36,7 @@ SPREADING = 20  # steps of the walks that spread the pool
 STEPS = 2  # steps of the walks of a suggestion
 WALKS = 200  # of so many candidates of a suggestion
 TRIES = 8  # ever shorter, before a step is given up
+FEWER_TRIES = 4  # the same for a suggestion
 REMEMBERED = 16  # pools of the latest regions
 
 Test = Callable[[Array], Mask]
@@ -114,7 +115,7 @@ class Region(Space):
         chosen = self._pool[_some(len(self._pool), count, rng)]
         if not self._is_small:
             walks = min(count, WALKS)
-            chosen[:walks] = self._walked(chosen[:walks], self.allowed, rng, STEPS)
+            chosen[:walks] = self._walked(chosen[:walks], self.allowed, rng, STEPS, FEWER_TRIES)
         return chosen
 
     @property
@@ -202,7 +203,9 @@ class Region(Space):
         start = np.vstack([found, found[rng.integers(len(found), size=max(0, POOL - len(found)))]])
         return self._walked(start[:POOL], test, rng, SPREADING)
 
-    def _walked(self, U: Array, test: Test, rng: np.random.Generator, steps: int) -> Array:
+    def _walked(
+        self, U: Array, test: Test, rng: np.random.Generator, steps: int, tries: int = TRIES
+    ) -> Array:
         """Points that have walked within what the test allows: hit and run, in directions of three kinds.
 
         A step goes anywhere on a line through the cube, and nearer to where it began as long as it would end
@@ -217,7 +220,7 @@ class Region(Space):
             low = np.maximum(ends.min(axis=0).max(axis=1), -2.0)
             high = np.minimum(ends.max(axis=0).min(axis=1), 2.0)
             on = np.flatnonzero(high > low)
-            for _ in range(TRIES):
+            for _ in range(tries):
                 t = low[on] + (high[on] - low[on]) * rng.random(len(on))
                 V = self.inside(self.snap(np.clip(U[on] + t[:, None] * way[on], 0.0, 1.0)))
                 good = test(V)
