@@ -36,6 +36,10 @@ def test_every_step_of_a_trial_is_logged(caplog: pytest.LogCaptureFixture) -> No
     assert lines(caplog) == [("WARNING", r"trial 1 failed: no power nor light \x1b[2J; with {'n': 4}")]
     optimizer.observe({"n": 5}, {"error": 0.25, "speed": 1})
     assert lines(caplog) == [("INFO", "trial 2 observed: error 0.25, speed 1.0; with {'n': 5}")]
+    gap = optimizer.observe({"n": 5}, {"error": None, "speed": 1})
+    assert lines(caplog) == [("INFO", "trial 3 observed: error not measured, speed 1.0; with {'n': 5}")]
+    optimizer.tell(gap, {"error": 0.125, "speed": None})
+    assert lines(caplog) == [("INFO", "trial 3 observed: error 0.125, speed 1.0; with {'n': 5}")]
     optimizer.enqueue({"n": 6})
     optimizer.fail(optimizer.ask(), "e" * 100_000)
     assert [len(line) <= 500 for _, line in lines(caplog)] == [True, True]

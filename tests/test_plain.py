@@ -471,7 +471,9 @@ def problems(draw: st.DrawFn, most: int = 3) -> Problem:
         st.dictionaries(NAMES, st.sampled_from(["minimize", "maximize"]), min_size=1, max_size=most)
     )
     limits = draw(st.lists(st.builds(AtMost, NAMES, FINITE) | st.builds(AtLeast, NAMES, FINITE), max_size=3))
-    return Problem({"x": Float(0, 1)}, objectives, limits)  # type: ignore[arg-type]
+    reference = {name: draw(FINITE) for name in objectives} if len(objectives) > 1 else None
+    reference = draw(st.sampled_from([None, reference]))
+    return Problem({"x": Float(0, 1)}, objectives, limits, reference=reference)  # type: ignore[arg-type]
 
 
 @given(problem=problems())
@@ -480,13 +482,15 @@ def test_problems_come_back(problem: Problem) -> None:
     assert again == problem
     assert list(again.objectives) == list(problem.objectives)
     assert again.names == problem.names
+    assert ("reference" in write_problem(problem)) == (problem.reference is not None)
 
 
 @st.composite
 def finished(draw: st.DrawFn) -> tuple[Problem, Trial]:
     problem = draw(problems())
-    values = {name: draw(FINITE) for name in problem.names}
-    noise = {name: draw(st.floats(0.0, 1e300)) for name in draw(st.sets(st.sampled_from(problem.names)))}
+    measured = draw(st.lists(st.sampled_from(problem.names), min_size=1, unique=True))
+    values = {name: draw(FINITE) if name in measured else None for name in problem.names}
+    noise = {name: draw(st.floats(0.0, 1e300)) for name in draw(st.sets(st.sampled_from(measured)))}
     measurements = draw(st.dictionaries(NAMES, MEASUREMENTS, max_size=3))
     state: Any = draw(st.sampled_from(["done", "failed", "asked"]))
     if state != "done":
@@ -583,6 +587,14 @@ def test_a_condition_comes_back_by_name_and_has_to_be_brought_along() -> None:
         {"objectives": {"value": "minimize"}, "constraints": [{"kind": ["AtMost"], "name": "m", "bound": 1}]},
         {"objectives": {"value": "minimize"}, "constraints": [{"kind": "Holds"}]},
         {"objectives": {"value": "minimize"}, "constraints": [{"kind": "Holds", "name": None}]},
+        {"objectives": {"value": "minimize"}, "constraints": [], "reference": {"value": 1.0}},
+        {"objectives": {"a": "minimize", "b": "minimize"}, "constraints": [], "reference": {"a": 1.0}},
+        {"objectives": {"a": "minimize", "b": "minimize"}, "constraints": [], "reference": [1.0, 2.0]},
+        {
+            "objectives": {"a": "minimize", "b": "minimize"},
+            "constraints": [],
+            "reference": {"a": 1, "b": "1"},
+        },
     ],
 )
 def test_problems_that_are_none_are_refused(row: Any) -> None:

@@ -5,7 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from bopp.view.values import ends
+from bopp import AtMost, Float, Problem, Result, Trial
+from bopp.errors import NoResultError
+from bopp.view.convergence import convergence
+from bopp.view.values import best_value, ends, finished, values_of
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,25 @@ def test_the_interval_has_the_best_and_all_but_outliers(best: float, expected: t
 
 def test_the_interval_of_huge_values_is_finite() -> None:
     assert ends(np.array([-1.7e308, 1.7e308])) == (-1.7e308, 1.7e308)
+
+
+def test_trials_without_a_value_of_the_objective_are_no_part_of_it() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize"}, [AtMost("memory", 8.0)])
+    rows: list[tuple[float | None, float | None]] = [(None, 1.0), (0.5, None), (0.75, 1.0), (2.0, 1.0)]
+    trials = [
+        Trial(n, {"x": 0.1 * n}, "done", {"error": error, "memory": memory})
+        for n, (error, memory) in enumerate(rows)
+    ]
+    result = Result(problem, tuple(trials))
+    assert finished(result, "a view") == trials[1:]
+    assert values_of(result, trials[1:]).tolist() == [0.5, 0.75, 2.0]
+    assert best_value(result) == 0.75
+    assert convergence(result).numbers == [1, 2, 3]
+    np.testing.assert_array_equal(convergence(result).best, [np.nan, 0.75, 0.75])
+    nothing = Result(problem, (trials[0],))
+    assert math.isnan(best_value(nothing))
+    with pytest.raises(NoResultError, match="a view wants at least one finished trial, got none in 1 trials"):
+        finished(nothing, "a view")
 
 
 def test_data_want_no_matplotlib() -> None:
