@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from bopp.data import Array
 
-BEYOND = 0.1  # of its range: how far the reference that is found out lies below the worst of the front
+BEYOND = 0.1  # of their range: how far below the worst values the reference lies if nobody gives one
 
 
 def nondominated(Y: Array) -> npt.NDArray[np.bool_]:
@@ -40,15 +40,13 @@ def front(Y: Array, reference: Array) -> Array:
 
 
 def found_reference(Y: Array) -> Array:
-    """A reference for values (n, k) among which nothing is known of what is worth anything.
+    """A reference for values (n, k) where nobody says what is worth anything: a tenth beyond the worst.
 
-    It lies a tenth of the range of their front below the worst of it; where the front has no range, that of
-    all values counts.
+    One that is closer, a tenth beyond the worst of the front, would hide the ends of a front that is not yet
+    known in all its length.
     """
-    best = Y[nondominated(Y)]
-    low, high = best.min(axis=0), best.max(axis=0)
-    span = np.where(high > low, high - low, Y.max(axis=0) - Y.min(axis=0))
-    return np.asarray(low - BEYOND * np.where(span > 0.0, span, 1.0))
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    return np.asarray(low - BEYOND * np.where(high > low, high - low, 1.0))
 
 
 @dataclass(frozen=True, eq=False)

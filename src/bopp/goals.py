@@ -150,9 +150,12 @@ def _for_output(recipe: Recipe, history: History, k: int) -> Recipe:
     policy = recipe.pseudo
     if k > 0 or history.objectives > 1:
         policy = Sum(tuple(one for one in parts(policy) if _speaks_of_all(one)))
-    if k < history.objectives:
-        return replace(recipe, pseudo=policy)
-    return replace(recipe, pseudo=policy, outcome=outcomes.unsqueezed(recipe.outcome))
+    outcome = recipe.outcome
+    if k >= history.objectives:
+        outcome = outcomes.unsqueezed(outcome)
+    elif history.objectives > 1 and outcome == outcomes.power:
+        outcome = outcomes.standardised  # a hypervolume of bent values would not be that of the values
+    return replace(recipe, pseudo=policy, outcome=outcome)
 
 
 def _speaks_of_all(policy: Policy) -> bool:
