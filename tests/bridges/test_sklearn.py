@@ -42,6 +42,7 @@ from bopp.bridges.sklearn import BoppSearchCV, earlier
 from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.initial import Sobol
+from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 
 X = np.arange(12.0).reshape(-1, 1)
@@ -470,7 +471,7 @@ def test_the_result_keeps_the_time_of_each_candidate() -> None:
 
 
 def test_the_result_keeps_the_other_scores_of_each_candidate() -> None:
-    found = search(n_iter=7, scoring=heights, refit="high").fit(X, y)
+    found = search(n_iter=7, scoring=heights, refit="high", objectives=["high"]).fit(X, y)
     for place, trial in enumerate(found.result_.trials):
         assert trial.values == {"value": found.cv_results_["mean_test_high"][place]}
         assert trial.measurements == {
@@ -485,7 +486,7 @@ def test_a_score_may_have_a_name_of_ours(refit: str) -> None:
     def scores(curve: Curve, X: Array, y: Any) -> dict[str, float]:
         return {"value": -height(curve.x), "fit_seconds": 7.0, "high": height(curve.x)}
 
-    found = search(n_iter=7, scoring=scores, refit=refit).fit(X, y)
+    found = search(n_iter=7, scoring=scores, refit=refit, objectives=(refit,)).fit(X, y)
     expected = found.cv_results_[f"mean_test_{refit}"].tolist()
     assert [trial.value for trial in found.result_.trials] == expected
     seconds = [trial.measurements["fit_seconds"] for trial in found.result_.trials]
@@ -495,8 +496,8 @@ def test_a_score_may_have_a_name_of_ours(refit: str) -> None:
 @NOT_FINITE
 @SOME_FAIL
 def test_a_candidate_that_fails_beside_others_keeps_its_measurements() -> None:
-    estimator = Curve(fails=lambda x, X: x < 0.4)
-    found = search({"x": uniform()}, estimator, n_iter=INITIAL, scoring=heights, refit="high").fit(X, y)
+    chosen = {"n_iter": INITIAL, "scoring": heights, "refit": "high", "objectives": ["high"]}
+    found = search({"x": uniform()}, Curve(fails=lambda x, X: x < 0.4), **chosen).fit(X, y)
     failed = [trial for trial in found.result_.trials if trial.state == "failed"]
     assert failed
     assert all(math.isnan(trial.measurements["low"]) for trial in failed)
@@ -511,8 +512,9 @@ def test_a_second_fit_begins_anew() -> None:
 
 
 @pytest.mark.parametrize(("refit", "sign"), [("high", 1), ("low", -1)])
-def test_of_several_scores_the_search_is_by_the_one_that_refit_names(refit: str, sign: int) -> None:
-    found = search(n_iter=12, scoring=heights, refit=refit).fit(X, y)
+def test_of_several_scores_one_may_be_searched_for_alone(refit: str, sign: int) -> None:
+    found = search(n_iter=12, scoring=heights, refit=refit, objectives=[refit]).fit(X, y)
+    assert list(found.front_) == [found.best_index_]
     assert candidates(found) == replayed(UNIT, [INITIAL] + [1] * 7, lambda x: sign * height(x))
     assert found.result_.best.value == found.best_score_
     assert found.best_params_["x"] == pytest.approx(0.3 if refit == "high" else 1.0, abs=0.05)
@@ -522,14 +524,91 @@ def test_of_several_scores_one_may_be_called_score() -> None:
     def scores(curve: Curve, X: Array, y: Any) -> dict[str, float]:
         return {"score": -height(curve.x), "high": height(curve.x)}
 
-    found = search(n_iter=12, scoring=scores, refit="high").fit(X, y)
+    found = search(n_iter=12, scoring=scores, refit="high", objectives=["high"]).fit(X, y)
     assert found.result_.best.value == found.best_score_
 
 
-@pytest.mark.parametrize("refit", [False, lambda results: 0, "neither"], ids=["False", "function", "name"])
+def rising(curve: Curve, X: Array, y: Any) -> float:
+    return curve.x
+
+
+def falling(curve: Curve, X: Array, y: Any) -> float:
+    return -((curve.x - 0.5) ** 2)
+
+
+def both(curve: Curve, X: Array, y: Any) -> dict[str, float]:
+    """Better and better from 0.5 to 1 by one score, worse and worse by the other."""
+    return {"falling": falling(curve, X, y), "rising": rising(curve, X, y)}
+
+
+TWO = {"falling": falling, "rising": rising}
+
+
+@pytest.mark.parametrize("refit", ["rising", "falling"])
+def test_several_scores_are_several_objectives(refit: str) -> None:
+    """That of refit is the first."""
+    found = search(n_iter=10, scoring=TWO, refit=refit).fit(X, y)
+    names = [refit, *(name for name in TWO if name != refit)]
+    optimizer = bopp.Optimizer(Problem(UNIT, dict.fromkeys(names, "maximize")), seed=seed_of(0))
+    for count in [INITIAL] + [1] * 5:
+        for trial in optimizer.ask(count):
+            curve = Curve(trial.params["x"])
+            optimizer.tell(trial, {"falling": falling(curve, X, y), "rising": rising(curve, X, y)})
+    assert candidates(found) == [trial.params for trial in optimizer.trials]
+    assert [dict(trial.values) for trial in found.result_.trials] == [
+        dict(trial.values) for trial in optimizer.trials
+    ]
+    assert list(found.front_) == [trial.number for trial in found.result_.problem.front(optimizer.trials)]
+    assert 2 < len(found.front_) < 10
+    assert found.best_index_ == np.argmax(found.cv_results_[f"mean_test_{refit}"])
+    assert found.best_index_ in found.front_
+
+
+@pytest.mark.parametrize("refit", ["rising", False, lambda results: 3], ids=["name", "False", "function"])
+def test_a_function_of_several_scores_is_searched_as_the_scores_that_it_returns(refit: Any) -> None:
+    one, other = (search(n_iter=8, scoring=scoring, refit=refit).fit(X, y) for scoring in (both, TWO))
+    assert candidates(one) == candidates(other)
+    assert list(one.front_) == list(other.front_)
+    assert getattr(one, "best_index_", None) == getattr(other, "best_index_", None)
+    assert hasattr(one, "best_estimator_") == (refit is not False)
+
+
+@pytest.mark.parametrize("refit", [True, "neither"])
 def test_several_scores_want_a_refit_that_names_one(refit: Any) -> None:
-    with pytest.raises(RecipeError, match="refit must name the one to search by, got "):
+    with pytest.raises(
+        RecipeError, match=r"refit must name one of \['high', 'low'\], be a function or False, got "
+    ):
         search(scoring=heights, refit=refit).fit(X, y)
+
+
+@pytest.mark.parametrize("objectives", [["neither"], ["rising", "neither"], [], [["rising"]], ()])
+@pytest.mark.parametrize("scoring", [TWO, both])
+def test_objectives_that_are_no_scores_are_refused(objectives: Any, scoring: Any) -> None:
+    words = r"objectives: wanted some of the scores \['falling', 'rising'\], got "
+    with pytest.raises(RecipeError, match=words):
+        search(n_iter=7, scoring=scoring, refit="rising", objectives=objectives).fit(X, y)
+
+
+@pytest.mark.parametrize("error_score", [math.nan, -3.0])
+@NOT_FINITE
+@SOME_FAIL
+def test_where_all_first_candidates_fail_several_scores_are_searched_all_the_same(error_score: float) -> None:
+    begun: list[float] = []
+
+    def fails(x: float, X: Array) -> bool:
+        begun.append(x)
+        return len(begun) <= 2 * INITIAL
+
+    estimator = Curve(fails=fails)
+    found = search(UNIT, estimator, n_iter=INITIAL + 4, scoring=both, refit="rising", error_score=error_score)
+    trials = found.fit(X, y).result_.trials
+    assert [trial.state for trial in trials[:INITIAL]] == [
+        "failed" if error_score != -3.0 else "done"
+    ] * INITIAL
+    if error_score == -3.0:
+        assert all(dict(trial.values) == {"rising": -3.0, "falling": -3.0} for trial in trials[:INITIAL])
+    assert all(trial.state == "done" for trial in trials[INITIAL:])
+    assert len(candidates(found)) == 4
 
 
 def test_a_function_as_refit_chooses_among_all_candidates() -> None:
@@ -638,7 +717,9 @@ def test_with_several_scores_too_failed_candidates_are_failed_trials() -> None:
     assert [t.state == "failed" for t in found.result_.trials] == [
         t.params["x"] < 0.4 for t in found.result_.trials
     ]
-    assert found.best_score_ == found.result_.best.value
+    done = [trial.values["high"] for trial in found.result_.trials if trial.state == "done"]
+    assert found.best_score_ == max(done)
+    assert list(found.front_) == [place for place, x in enumerate(values(found)) if x >= 0.4]
 
 
 def test_a_score_that_is_not_finite_is_a_failed_trial() -> None:
@@ -785,6 +866,7 @@ def test_every_setting_is_kept_as_it_was_given() -> None:
         "random_state": 5,
         "recipe": Recipe.random(),
         "knowledge": [Limits(at_most=1.0)],
+        "objectives": ["score"],
         "error_score": 0,
         "return_train_score": True,
     }
@@ -918,6 +1000,21 @@ def test_knowledge_that_does_not_fit_is_refused_before_anything_is_fitted(knowle
         search(UNIT, Curve(fails=never), knowledge=knowledge).fit(X, y)
 
 
+def test_knowledge_of_one_score_is_refused_beside_several_before_anything_is_fitted() -> None:
+    def never(x: float, X: Array) -> bool:
+        pytest.fail("nothing should be fitted")
+
+    estimator = Curve(fails=never)
+    several = search(UNIT, estimator, scoring=TWO, refit="rising", knowledge=Guesses(near={"x": 0.5}))
+    with pytest.raises(RecipeError, match=r"several objectives, \['rising', 'falling'\].* got Guesses"):
+        several.fit(X, y)
+
+
+def test_beside_several_scores_knowledge_of_the_one_that_is_searched_for_is_taken() -> None:
+    found = search(scoring=TWO, refit="rising", knowledge=Guesses(near={"x": 0.75}), objectives=["rising"])
+    assert values(found.fit(X, y))[0] == 0.75
+
+
 @pytest.mark.parametrize("kind", ["bopp", "grid", "random"])
 def test_an_earlier_search_of_any_kind_is_its_candidates_and_scores(kind: str) -> None:
     options = [[8], None, "a"]
@@ -946,10 +1043,13 @@ def test_an_earlier_search_leaves_out_what_failed() -> None:
     assert [dict(params)["x"] for params, _ in rows] == [values(first)[place] for place in (0, 2, 3)]
 
 
-def test_an_earlier_search_with_several_scores_counts_by_the_one_it_was_searched_by() -> None:
+def test_an_earlier_search_with_several_scores_counts_by_the_one_that_refit_names() -> None:
     first = search({"x": uniform()}, scoring=heights, refit="low", n_iter=3).fit(X, y)
     ((_, rows),) = earlier(first).studies
     assert [score for _, score in rows] == first.cv_results_["mean_test_low"].tolist()
+    first.refit = False
+    with pytest.raises(RecipeError, match=r"wanted a refit that names one of the scores .*, got False"):
+        earlier(first)
 
 
 def test_what_is_no_fitted_search_is_refused() -> None:

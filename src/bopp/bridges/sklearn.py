@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bopp.arguments import checked_count
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, options
 from bopp.bridges.sources import listed, translated
 from bopp.errors import RecipeError, SpaceError
+from bopp.front import nondominated
 from bopp.kinds import from_distribution
 from bopp.legible import brief
 from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter
+from bopp.problem import Problem
 from bopp.pseudo import Earlier
 from bopp.recipe import Recipe
+from bopp.space import Space
 
 with extra("sklearn"):
     from joblib import effective_n_jobs
@@ -32,16 +37,18 @@ with extra("sklearn"):
     from sklearn.utils import check_random_state
 
 Evaluate = Callable[..., Mapping[str, Any]]
+MEAN = "mean_test_"  # and the name of a score: its mean over the splits
 
 
 class BoppSearchCV(BaseSearchCV):
     """Searches the hyper-parameters of an estimator with bopp; all else is as in RandomizedSearchCV.
 
     After the initial design, candidates are evaluated one after the other, or several at once if `n_jobs`
-    exceeds the number of splits. After `fit`, `result_` is the bopp.Result, with its pictures; the
-    `measurements` of its trials are the other scores and `fit_seconds`, averaged over the splits. A candidate
-    that fails on every split is a failed trial there; if all that were evaluated with it failed too, it is
-    missing from `cv_results_`.
+    exceeds the number of splits. Of several scores each is an objective. After `fit`, `front_` has the places
+    in `cv_results_` of the candidates than which none is better in all objectives. `result_` is the
+    bopp.Result, with its pictures; the `measurements` of its trials are the other scores and `fit_seconds`,
+    averaged over the splits. A candidate that fails on every split is a failed trial there; if all that were
+    evaluated with it failed too, it is missing from `cv_results_`.
 
     Args:
         param_distributions: a dict of name to uniform, loguniform or randint of scipy.stats, to a list of
@@ -50,6 +57,7 @@ class BoppSearchCV(BaseSearchCV):
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure, in names and values of `param_distributions`; values of
             the objective are scores, of which more is better.
+        objectives: the names of the scores to search for, such as ["accuracy"]; None is all of them.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -59,6 +67,7 @@ class BoppSearchCV(BaseSearchCV):
         "random_state": ["random_state"],
         "recipe": [Recipe, None],
         "knowledge": [callable, list, tuple, None],
+        "objectives": [list, tuple, None],
     }
 
     def __init__(
@@ -76,6 +85,7 @@ class BoppSearchCV(BaseSearchCV):
         random_state: Any = None,
         recipe: Recipe | None = None,
         knowledge: Knowledge | None = (),
+        objectives: Sequence[str] | None = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
     ):
@@ -95,6 +105,7 @@ class BoppSearchCV(BaseSearchCV):
         self.random_state = random_state
         self.recipe = recipe
         self.knowledge = knowledge
+        self.objectives = objectives
 
     def _run_search(self, evaluate_candidates: Evaluate) -> None:
         """Ask, evaluate, tell; first the initial design, whose points do not depend on values."""
@@ -102,29 +113,50 @@ class BoppSearchCV(BaseSearchCV):
         translation = Translation({name: _foreign(name, d) for name, d in self.param_distributions.items()})
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         knowledge = [translated(policy, translation) for policy in listed(self.knowledge)]
-        optimizer = Optimizer(translation.space, "maximize", seed, self.recipe, knowledge=knowledge)
+        scores = _names(self.scoring)
+        searched = {"value": "score"} if scores is None else self._searched(scores)
+        problem = _problem(translation.space, searched)
+        optimizer = Optimizer(problem, seed=seed, recipe=self.recipe, knowledge=knowledge)
         wanted = min(n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
         splitter = _Once(self.cv) if hasattr(self.cv, "split") else None  # others always split alike
-        worked = False
+        results = None
         while (left := wanted - len(optimizer.trials)) > 0:
             trials = optimizer.ask(int(min(at_once, left)))
             candidates = [translation.theirs(trial.params) for trial in trials]
-            results, failure = self._evaluated(evaluate_candidates, candidates, splitter)
-            answers = [{"value": self.error_score}] * len(trials)
-            if results is not None:
-                mean, worked = _mean_score(results, self.refit), True
-                answers = _answers(results, mean)[-len(trials) :]  # results accumulate
-                splits = sum(f"split{number}_{mean[5:]}" in results for number in range(len(results)))
-                at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / splits))
+            found, failure = self._evaluated(evaluate_candidates, candidates, splitter)
+            if found is None:
+                answers = [dict.fromkeys(searched, self.error_score)] * len(trials)
+            else:
+                results = found
+                if scores is None:
+                    scores = _scores(results)
+                    searched = self._searched(scores)
+                    optimizer = _for_several(optimizer, searched)
+                answers = _answers(results, searched)[-len(trials) :]  # results accumulate
+                at_once = max(1, math.ceil(effective_n_jobs(self.n_jobs) / _splits(results, scores[0])))
             for trial, answer in zip(trials, answers, strict=True):
-                if failure and not math.isfinite(answer["value"]):
+                if failure and not math.isfinite(self.error_score):
                     optimizer.fail(trial, str(failure))
                 else:
                     optimizer.tell(trial, answer)
         self.result_ = optimizer.result
-        if failure and not worked:
+        if results is None:
             raise failure
+        self.front_ = _front(results, searched)
+
+    def _searched(self, scores: Sequence[str]) -> dict[str, str]:
+        """The objectives, each with the name of its score; that of the score to refit by comes first."""
+        named = scores if self.objectives is None else self.objectives
+        if not named or not all(one in scores for one in named):
+            raise RecipeError(f"objectives: wanted some of the scores {scores}, got {brief(self.objectives)}")
+        if len(scores) > 1 and not (self.refit is False or callable(self.refit) or self.refit in scores):
+            raise RecipeError(
+                f"with several scores, refit must name one of {scores}, be a function or False, "
+                f"got {brief(self.refit)}"
+            )
+        chosen = sorted(dict.fromkeys(named), key=lambda name: name != self.refit)
+        return {"value": chosen[0]} if len(chosen) == 1 else {name: name for name in chosen}
 
     def _evaluated(
         self, evaluate_candidates: Evaluate, candidates: list[dict[str, Any]], splitter: _Once | None
@@ -156,25 +188,62 @@ def _told(search: Any) -> list[tuple[dict[str, Any], float]]:
     results = getattr(search, "cv_results_", None)
     if results is None:
         raise RecipeError(f"earlier: wanted searches that were fitted, got {brief(search)}")
-    scores = results[_mean_score(results, search.refit)]
+    names = _scores(results)
+    if len(names) > 1 and search.refit not in names:
+        raise RecipeError(
+            f"earlier: wanted a refit that names one of the scores {names}, got {search.refit!r}"
+        )
+    scores = results[f"{MEAN}{search.refit if len(names) > 1 else names[0]}"]
     rows = zip(results["params"], map(float, scores), strict=True)
     return [(params, score) for params, score in rows if math.isfinite(score)]
 
 
-def _mean_score(results: Mapping[str, Any], refit: Any) -> str:
-    """The key in the results of the score to search by: mean_test_, and its name."""
-    means = [key for key in results if key.startswith("mean_test_")]
-    if len(means) > 1 and f"mean_test_{refit}" not in means:
-        raise RecipeError(f"with several scores, refit must name the one to search by, got {refit!r}")
-    return means[0] if len(means) == 1 else f"mean_test_{refit}"
+def _names(scoring: Any) -> list[str] | None:
+    """The names of the scores; None if those that a function returns are yet to be seen."""
+    if callable(scoring):
+        return None
+    if scoring is None or isinstance(scoring, str):
+        return ["score"]
+    return list(scoring)
 
 
-def _answers(results: Mapping[str, Any], mean: str) -> list[dict[str, Any]]:
-    """For each candidate the score that is searched by, and what else was measured."""
-    others = [key for key in results if key.startswith("mean_test_") and key != mean]
-    columns = {key.removeprefix("mean_test_"): results[key] for key in others}
-    columns |= {"fit_seconds": results["mean_fit_time"], "value": results[mean]}
+def _scores(results: Mapping[str, Any]) -> list[str]:
+    """The names of the scores that were measured."""
+    return [key.removeprefix(MEAN) for key in results if key.startswith(MEAN)]
+
+
+def _splits(results: Mapping[str, Any], score: str) -> int:
+    return sum(f"split{number}_test_{score}" in results for number in range(len(results)))
+
+
+def _problem(space: Space, searched: Mapping[str, str]) -> Problem:
+    return Problem(space, dict.fromkeys(searched, "maximize"))
+
+
+def _for_several(optimizer: Optimizer, searched: Mapping[str, str]) -> Optimizer:
+    """The optimizer of a single value as one of all objectives, for which that value stood."""
+    trials = [
+        replace(trial, values=dict.fromkeys(searched, trial.value)) if trial.state == "done" else trial
+        for trial in optimizer.trials
+    ]
+    problem = _problem(optimizer.space, searched)
+    return Optimizer(problem, seed=optimizer.seed, recipe=optimizer.recipe, trials=trials)
+
+
+def _answers(results: Mapping[str, Any], searched: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For each candidate the objectives, and what else was measured."""
+    others = [name for name in _scores(results) if name not in searched.values()]
+    columns = {name: results[MEAN + name] for name in others}
+    columns |= {"fit_seconds": results["mean_fit_time"]}
+    columns |= {name: results[MEAN + score] for name, score in searched.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _front(results: Mapping[str, Any], searched: Mapping[str, str]) -> npt.NDArray[np.intp]:
+    """The places of the candidates than which none is better in all objectives."""
+    Y = np.column_stack([results[MEAN + score] for score in searched.values()])
+    whole = np.flatnonzero(np.isfinite(Y).all(axis=1))
+    return whole[nondominated(Y[whole])]
 
 
 class _Once:
