@@ -100,7 +100,7 @@ def test_a_page_without_a_best_says_why() -> None:
     done = Trial(0, {"x": 0.5}, "done", {"value": 1.0})
     none = read(Result(Problem(space, constraints=[Holds("large", lambda p: p["x"] > 0.9)]), (done,)))
     assert "none of 1 finished trials meets the constraints" in none.text
-    assert none.rows[-1][-1] == "breaks a constraint"
+    assert none.rows[-1][-1] == "not: large"
 
     def wrong(params: dict[str, float]) -> bool:
         raise RuntimeError("who knows")

@@ -26,7 +26,7 @@ from bopp.result import Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.place import evaluator
-from bopp.run.progress import meter, spent
+from bopp.run.progress import found, meter, spent
 from bopp.space import Params, Space
 from bopp.trial import Answer, Origin, Trial
 
@@ -89,6 +89,11 @@ class Optimizer:
     def best(self) -> Trial:
         """The best finished trial that meets the constraints."""
         return self.result.best
+
+    @property
+    def front(self) -> tuple[Trial, ...]:
+        """The finished trials that meet the constraints and that no other is better than, as in `Result`."""
+        return self.result.front
 
     @overload
     def ask(self) -> Trial: ...
@@ -230,11 +235,11 @@ def optimize(
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
             `pseudo.Cheap`, `pseudo.Earlier` and `pseudo.Limits`; docs/knowledge.md says which to use when.
-        progress: show a progress bar with the best value.
+        progress: show a progress bar with the best value, or with the size of the front.
         start: params to evaluate first.
         trials: what is known from an earlier run, such as `result.trials`; trials that do not fit the space
             are dropped, and unfinished ones are evaluated first.
-        target: stop once a trial that meets the constraints is at least as good as this.
+        target: stop once a trial that meets the constraints is at least as good as this; of one objective.
         time_limit: start no evaluation after this many seconds, and end those running in other processes.
         trial_timeout: an evaluation that takes longer than this many seconds is a failed trial.
         failures: "stop" ends a run in which the first three evaluations fail alike; "continue" does not.
@@ -242,9 +247,11 @@ def optimize(
         fidelities: how thorough an evaluation may be, as in {"epochs": [1, 9, 81]}; see `Problem`.
     """
     if fidelities is not None:
-        problem = Problem(problem.space, problem.objectives, problem.constraints, fidelities)
+        problem = Problem(
+            problem.space, problem.objectives, problem.constraints, fidelities, problem.reference
+        )
     budget = checked_count("budget", budget)
-    limits = Limits.from_now(target, time_limit, callback, failures)
+    limits = Limits.from_now(target, time_limit, callback, failures).checked(problem)
     earlier = adopted(problem, trials, datetime.now(UTC))
     optimizer = Optimizer(problem, seed=seed, recipe=recipe, trials=earlier, knowledge=knowledge)
     for params in start:
@@ -263,7 +270,7 @@ def optimize(
         return trial
 
     function, total = called(objective, optimizer.space), spent(optimizer.result) + budget
-    with suppress(KeyboardInterrupt), meter(total, progress) as show:
+    with suppress(KeyboardInterrupt), meter(total, progress, found(optimizer.result)) as show:
         try:
             with evaluator(function, workers, trial_timeout) as evaluation:
                 run_trials(optimizer, ask, evaluation, workers, show, limits)

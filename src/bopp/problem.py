@@ -113,11 +113,23 @@ class Problem:
         """The same problem in another space."""
         return Problem(space, self.objectives, self.constraints, self.fidelity, self.reference)
 
+    def alone(self, name: str) -> Problem:
+        """The problem of one objective or limited value alone, under the same constraints."""
+        limited = {limit.name: limit for limit in self.limits}
+        if name in self.objectives:
+            direction = self.objectives[name]
+        elif name in limited:
+            direction = "minimize" if isinstance(limited[name], AtMost) else "maximize"
+        else:
+            raise RecipeError(f"wanted one of the values {self.names}, got {brief(name)}")
+        return Problem(self.space, {name: direction}, self.constraints, self.fidelity)
+
     @property
     def objective(self) -> str:
         """The name of the only objective."""
         if len(self.objectives) > 1:
-            raise RecipeError(f"wanted a problem of one objective, got {list(self.objectives)}")
+            names = list(self.objectives)
+            raise RecipeError(f"wanted one objective, got {names}: result.of({names[0]!r}) has one alone")
         return next(iter(self.objectives))
 
     @property
@@ -217,12 +229,21 @@ class Problem:
         return finite and named and trial.traceback is None and all(sd >= 0.0 for sd in trial.noise.values())
 
     def feasible(self, trial: Trial) -> bool:
-        """Whether a finished trial is known to meet every constraint: a limit that was not measured is not."""
+        """Whether a finished trial is known to meet every constraint: not where a limit was not measured."""
         limits = all(
             (value := trial.values[limit.name]) is not None and limit.margin(value) >= 0.0
             for limit in self.limits
         )
         return limits and self.allows(trial.params)
+
+    def broken(self, trial: Trial) -> list[str]:
+        """The constraints that a finished trial breaks, in words: memory 17.2 > 16."""
+        words = [
+            _beyond(limit, value)
+            for limit in self.limits
+            if (value := trial.values.get(limit.name)) is not None and limit.margin(value) < 0.0
+        ]
+        return words + [f"not: {one.name}" for one in self.conditions if not one(trial.params)]
 
     def allows(self, params: Params) -> bool:
         """Whether params meet the conditions that can be checked without an evaluation."""
@@ -389,6 +410,14 @@ def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> d
     if not all(map(math.isfinite, found.values())):
         raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}")
     return found
+
+
+def _beyond(limit: AtMost | AtLeast, value: float) -> str:
+    """A value beyond its limit, in as many digits as tell them apart."""
+    sign = ">" if isinstance(limit, AtMost) else "<"
+    short = f"{value:.6g}", f"{limit.bound:.6g}"
+    one, other = short if short[0] != short[1] else (repr(value), repr(limit.bound))
+    return f"{limit.name} {one} {sign} {other}"
 
 
 def _what(name: str) -> str:

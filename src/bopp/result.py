@@ -1,10 +1,11 @@
-"""Result: every trial of a run and the best one, as a value that can be saved, read back and drawn."""
+"""Result: every trial of a run, the best one or the front, as a value that can be saved, read and drawn."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -24,16 +25,17 @@ from bopp.plain import (
     write_trial,
 )
 from bopp.problem import Declaration, Direction, Problem
-from bopp.pseudo import Source
+from bopp.pseudo import Images, Source
 from bopp.recipe import Recipe
 from bopp.space import Space
-from bopp.trial import Trial
+from bopp.trial import Superseded, Trial
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
     from bopp.view.explanation import Explanation
+    from bopp.view.front import Hypervolume
     from bopp.view.importance import Share
     from bopp.view.prediction import Prediction
 
@@ -46,7 +48,7 @@ every value of a finished trial, and no reference."""
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: `best`, and every trial in order; and the sources of knowledge that it had."""
+    """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had."""
 
     problem: Problem
     trials: tuple[Trial, ...]
@@ -67,10 +69,43 @@ class Result:
         return self.problem.best(self.trials)
 
     @property
+    def front(self) -> tuple[Trial, ...]:
+        """The finished trials that meet the constraints and that no other is better than; in order.
+
+        Another one is better if it is as good in every objective and better in one. Of a single objective
+        these are the best trial and all that are as good.
+        """
+        return self.problem.front(self.trials)
+
+    def of(self, name: str) -> Result:
+        """The result as that of one objective alone, or of one limited value, for pictures and predictions.
+
+        The constraints are kept, so its best trial meets them. Other values become measurements. A trial in
+        which nothing of that was measured is dropped.
+        """
+        problem = self.problem.alone(name)
+        speaks = name in self.problem.objectives
+        sources = tuple(source for source in self.sources if speaks or isinstance(source, Images))
+        return Result(problem, tuple(_alone(problem, trial) for trial in self.trials), sources)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
+        """How much of the space of objectives the front dominates after each trial; wants the extra `front`.
+
+        Args:
+            reference: the values that a trial must surpass in all objectives to count, such as
+                {"error": 0.5, "latency": 100}. None takes those of the problem, or else the worst values of
+                all trials that meet the constraints and a tenth of their range beyond.
+        """
+        from bopp.view.front import hypervolume
+
+        return hypervolume(self, reference)
+
+    @property
     def knowledge(self) -> tuple[Account, ...]:
         """What became of each source of knowledge: how far it is trusted now, and what it is worth.
 
-        The model is that of the default recipe. Before any trial has finished, the trust is your own.
+        The model is that of the default recipe. Before any trial has finished, the trust is your own. Each of
+        several objectives has its own: `result.of(name).knowledge`.
         """
         from bopp.view.prediction import accounts_of
 
@@ -87,9 +122,9 @@ class Result:
         return f"Result({self.problem.aims}: {self._found()}; trials: {counts or 'none'})"
 
     def _found(self) -> str:
-        if len(self.problem.objectives) > 1:
-            return "several objectives"
         try:
+            if len(self.problem.objectives) > 1:
+                return f"front of {len(self.front)}"
             return f"best {self.best.value!r} at {self.best.params!r}"
         except BoppError:  # no trial has finished, or none meets the constraints
             return "no best"
@@ -150,6 +185,8 @@ class Result:
     def explain(self, trial: Trial | int, recipe: Recipe | None = None, *, seed: int = 0) -> Explanation:
         """What the model believed of a trial when it was suggested, and what drew it there.
 
+        Of several objectives, `result.of(name).explain(trial)` says it for each.
+
         Args:
             trial: the trial, or its number.
             recipe: how the run suggested, if other than by default; it has its own sources of knowledge.
@@ -174,7 +211,8 @@ class Result:
 
         Its columns are number and state, the declared values and the params by name, error, origin, asked_at,
         told_at, worker and notes, noises such as "noise.value" where there are any, and the measurements by
-        name. A name that stands for two of these gets its group in front, as in "params.state".
+        name; with constraints also "breaks", which says in words what a trial breaks. A name that stands for
+        two of these gets its group in front, as in "params.state".
         """
         from bopp.view.frame import to_frame
 
@@ -210,11 +248,24 @@ class Result:
     def plot_convergence(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot the values of the trials over the evaluations spent, and the best so far.
 
+        Of several objectives it shows the hypervolume of the front, which wants the extra `front`.
         Like every picture it is saved at `path` if one is given; `title` is written above it.
         """
         from bopp.view import canvas, drawing
 
         return canvas.drawn(path, lambda: drawing.convergence(self, title))
+
+    def plot_front(
+        self, path: File = None, *, names: Sequence[str] | None = None, title: str | None = None
+    ) -> Figure:
+        """Plot the trials by their objectives, two by two: the front, and those that it dominates.
+
+        Args:
+            names: some of the objectives; None is all of them, or the first four.
+        """
+        from bopp.view import canvas, drawing
+
+        return canvas.drawn(path, lambda: drawing.front(self, names, title))
 
     def plot_slice(
         self,
@@ -304,6 +355,33 @@ def _read_source(part: Any) -> Source:
     if not isinstance(source := read_part(part), Source):
         raise BoppError(f"wanted a source of knowledge, got {part!r}")
     return source
+
+
+def _alone(problem: Problem, trial: Trial) -> Trial:
+    """A trial with the values of a problem alone; others are measurements."""
+    superseded = tuple(
+        replace(past, **_declared(problem, past)) if past.state == "done" else past
+        for past in trial.superseded
+    )
+    trial = replace(trial, superseded=superseded)
+    if trial.state != "done":
+        return trial
+    trial = replace(trial, **_declared(problem, trial))
+    if any(value is not None for value in trial.values.values()):
+        return trial
+    at = trial.told_at or trial.asked_at or datetime.fromtimestamp(0, UTC)
+    return trial.dropped(at, f"{problem.objective!r} was not measured")
+
+
+def _declared(problem: Problem, answer: Trial | Superseded) -> dict[str, Any]:
+    """Values, noise and measurements of an answer, as a problem of some of its values would have them."""
+    others = {name: value for name, value in answer.values.items() if name not in problem.names}
+    others = {name: value for name, value in others.items() if value is not None}
+    return {
+        "values": {name: answer.values.get(name) for name in problem.names},
+        "noise": {name: sd for name, sd in answer.noise.items() if name in problem.names},
+        "measurements": {**others, **answer.measurements},
+    }
 
 
 def _path_first(path: Any, names: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, get_args
 
-from bopp.errors import BoppError, SpaceError, TellError
+from bopp.errors import BoppError, NoResultError, SpaceError, TellError
 from bopp.legible import cell, from_cell
 from bopp.number import Float, Int
 from bopp.option import typed
@@ -29,6 +29,7 @@ from bopp.trial import NO_REASON, Answer, State, Trial, number_of
 
 FIRST, LAST = ("number", "state"), ("error", "origin", "asked_at", "told_at", "worker", "notes")
 OURS = {"number", "state", "origin"}  # a table with all of these was written by bopp
+BREAKS = "breaks"  # which constraints a trial breaks, in words, where the problem has any
 SKIPPED = ("number", "state", "origin", "asked_at", "told_at", "worker")  # in such a table
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
@@ -46,7 +47,8 @@ def columns(
         "params": list(problem.space.parameters),
         "measurements": [name for name in measured if name not in problem.names],
     }
-    names = _named(groups, [*FIRST, *LAST, "noise", *(f"noise.{name}" for name in problem.names)])
+    last = (*LAST, BREAKS) if problem.constraints else LAST
+    names = _named(groups, [*FIRST, *last, "noise", *(f"noise.{name}" for name in problem.names)])
     found: dict[str, list[Any]] = {field: [getattr(trial, field) for trial in trials] for field in FIRST}
     for name in groups["values"]:  # what a failed trial has of them is among its measurements
         cells = [trial.values.get(name, trial.measurements.get(name)) for trial in trials]
@@ -57,6 +59,8 @@ def columns(
             written(trial.params[name]) if name in trial.params else None for trial in trials
         ]
     found |= {field: [getattr(trial, field) for trial in trials] for field in LAST}
+    if problem.constraints:
+        found[BREAKS] = [_broken(problem, trial) for trial in trials]
     for name in groups["measurements"]:
         found[names["measurements", name]] = [trial.measurements.get(name) for trial in trials]
     return found
@@ -164,7 +168,8 @@ class Table:
         if "noise" in rest and len(problem.objectives) == 1:
             noise.setdefault(problem.objective, "noise")
         ours = set(rest) >= OURS
-        rest = [name for name in rest if name not in noise.values() and not (ours and name in SKIPPED)]
+        skipped = (*SKIPPED, *([BREAKS] if problem.constraints else []))
+        rest = [name for name in rest if name not in noise.values() and not (ours and name in skipped)]
         others = {name.removeprefix("measurements."): name for name in rest if name != "notes"}
         return Table(problem, params, values, noise, others, "notes" in rest, ours)
 
@@ -256,6 +261,14 @@ def _named(groups: Mapping[str, Sequence[str]], reserved: Sequence[str]) -> dict
             taken.add(column)
             found[group, name] = column
     return found
+
+
+def _broken(problem: Problem, trial: Trial) -> str | None:
+    """The constraints that a trial breaks, in words, as far as they can be checked here."""
+    with suppress(NoResultError):
+        if trial.state == "done" and (words := problem.broken(trial)):
+            return "; ".join(words)
+    return None
 
 
 def _found(group: str, wanted: Iterable[str], names: Sequence[str]) -> dict[str, str]:

@@ -46,13 +46,18 @@ def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> 
     """
     from bopp.parts import write_part
     from bopp.study.sources import giver_of, kind_of, origin_of, settings_of
+    from bopp.view.prediction import accounts_of
 
     with existing(source, name) as study:
-        rows, accounts = study.definition.knowledge, study.knowledge
-    pairs = list(zip(rows, accounts, strict=True))
+        several, rows = len(study.problem.objectives) > 1, study.definition.knowledge
+        of = {
+            one: accounts_of(study.result.of(one), study.recipe) for one in study.problem.objectives if rows
+        }
+    pairs = [(one, row, account) for one in of for row, account in zip(rows, of[one], strict=True)]
     if json:
         found = [
-            {
+            ({"of": one} if several else {})
+            | {
                 "kind": kind_of(row),
                 "settings": settings_of(row),
                 "by": giver_of(row),
@@ -60,15 +65,21 @@ def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> 
                 "trust": account.trust,
                 "worth": write_part(account.worth),
             }
-            for row, account in pairs
+            for one, row, account in pairs
         ]
         print(texts.dumps(found, indent=1))
         return
     cells = [
-        [kind_of(row), f"{account.trust:.2f}", f"{account.worth:+.2f}", settings_of(row)]
-        for row, account in pairs
+        [
+            *([one] if several else []),
+            kind_of(row),
+            f"{account.trust:.2f}",
+            f"{account.worth:+.2f}",
+            settings_of(row),
+        ]
+        for one, row, account in pairs
     ]
-    print_table(["source", "trust", "worth", "settings"], cells)
+    print_table([*(["of"] if several else []), "source", "trust", "worth", "settings"], cells)
 
 
 def given(earlier: Sequence[str] | None, config: Config) -> list[Taught]:

@@ -22,6 +22,7 @@ from bopp.result import Result
 from bopp.run.progress import Meter, spent
 from bopp.space import Params
 from bopp.trial import Trial
+from bopp.view.values import broken_by
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -120,7 +121,9 @@ class Lines:
     def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
-        self._say(f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial)}; {_best(result)}")
+        self._say(
+            f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial, result)}; {_best(result)}"
+        )
 
     def dropped(self, reason: str) -> None:
         self._say(reason)
@@ -153,7 +156,7 @@ class Screen:
     def told(self, trial: Trial, result: Result) -> None:
         self._ended_here += result.problem.cost(trial)
         self._result = result
-        self._latest.append((str(trial.number), _outcome(trial)))
+        self._latest.append((str(trial.number), _outcome(trial, result)))
         self.waiting()
 
     def dropped(self, reason: str) -> None:
@@ -184,7 +187,8 @@ class Screen:
         yield "trials", f"{done} of {self._budget}" if self._budget else str(done)
         states = [trial.state for trial in self._result.trials]
         yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
-        yield "best", _best(self._result, params=True)
+        several = len(self._result.problem.objectives) > 1
+        yield "front" if several else "best", _best(self._result, params=True)
         elapsed = time.monotonic() - self._began
         yield "time", str(timedelta(seconds=round(elapsed)))
         if self._budget and self._ended_here:
@@ -192,16 +196,19 @@ class Screen:
             yield "time left", f"about {timedelta(seconds=round(left))}"
 
 
-def _outcome(trial: Trial) -> str:
+def _outcome(trial: Trial, result: Result) -> str:
     if trial.state == "failed":
         return f"failed: {trial.reason}"
-    if len(trial.values) == 1:
-        return f"{trial.value:.6g}"
-    return ", ".join(f"{name} {'-' if x is None else f'{x:.6g}'}" for name, x in trial.values.items())
+    values = ", ".join(f"{name} {'-' if x is None else f'{x:.6g}'}" for name, x in trial.values.items())
+    broken = broken_by(result, trial)
+    told = f"{trial.value:.6g}" if len(trial.values) == 1 else values
+    return f"{told} ({', '.join(broken)})" if broken else told
 
 
 def _best(result: Result, params: bool = False) -> str:
     try:
+        if len(result.problem.objectives) > 1:
+            return f"{len(result.front)} trials" if params else f"front of {len(result.front)}"
         best = result.best
     except NoResultError:
         return "no best yet"

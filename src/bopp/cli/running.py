@@ -12,6 +12,7 @@ import typer
 
 from bopp.cli.knowing import Earlier, given, knows
 from bopp.cli.source import STUDY, Name, Source, existing, opened
+from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 from bopp.run.failures import Policy
@@ -105,9 +106,13 @@ def worker(
         raise ConfigError(f"wanted one of --file, --python and --command, got {len(given) or 'none'}")
     if (shell or stdin) and command is None:
         raise ConfigError(f"wanted {'--shell' if shell else '--stdin'} with --command only")
-    with open_study(url, name, lease=lease) as study:
-        if file:
-            config = load(file)
+    config = load(file) if file else None
+    problem = None
+    if config is not None and config.refers:
+        open_study(url, name, read_only=True).close()  # it is there: a worker creates none
+        problem = config.declared[0]
+    with open_study(url, name, problem, lease=lease) as study:
+        if config is not None:
             if config.space != study.space:
                 raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
             job = _job_of(config, workers or 1, budget, timeout, failures)
@@ -180,11 +185,16 @@ def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result) as show:
-            limits = Limits.from_now(job.target, None, None, job.failures)
+            limits = Limits.from_now(job.target, None, None, job.failures).checked(study.problem)
             run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:
         say(f"Stopped. {_kept(study)} in {study.url}. To go on: {again}")
         raise
+    if len(study.problem.objectives) > 1:
+        front = front_of(study.result)
+        say(f"{_counted(study)} in {study.url}; front of {len(front)}")
+        print_trials(study.problem, front)
+        return
     best = _best(study)
     say(f"{_counted(study)} in {study.url}; best {best.value:.6g} in trial {best.number}")
     print_pairs([(name, shown_value(value)) for name, value in best.params.items()])

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source, existing, record
+from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import print_pairs, print_table, say, shown_value
-from bopp.errors import BoppError, ConfigError, NoResultError, RecipeError, StoreError, StudyError
+from bopp.errors import (
+    BoppError,
+    ConfigError,
+    MissingExtra,
+    NoResultError,
+    RecipeError,
+    StoreError,
+    StudyError,
+)
 from bopp.legible import legible
 from bopp.rows import write_csv
 
@@ -20,8 +29,9 @@ if TYPE_CHECKING:
     from bopp import Result, Study, Trial
 
 Picture = Literal[
-    "convergence", "slices", "contour", "parallel", "importance", "calibration", "timeline", "edf"
+    "convergence", "front", "slices", "contour", "parallel", "importance", "calibration", "timeline", "edf"
 ]
+OF_SEVERAL: tuple[Picture, ...] = ("convergence", "front", "timeline")  # pictures of several objectives
 SUMMARY = ["study", "done", "failed", "asked", "best"]
 
 
@@ -52,8 +62,15 @@ def status(source: Source = STUDY, name: Name = None) -> None:
 
 
 def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
-    """Print the best trial."""
+    """Print the best trial; of several objectives, the front."""
     with existing(source, name) as study:
+        if len(study.problem.objectives) > 1:
+            front = front_of(study.result)
+            if json:
+                print(texts.dumps([record(study, trial) for trial in front], indent=1))
+            else:
+                print_trials(study.problem, front)
+            return
         trial = study.best
         if json:
             print(texts.dumps(record(study, trial), indent=1))
@@ -82,18 +99,7 @@ def trials(
         elif errors:
             _print_errors(study)
         else:
-            values, names = study.problem.names, list(study.space.parameters)
-            rows = [
-                [
-                    str(trial.number),
-                    trial.state,
-                    *(_brief("" if (x := trial.values.get(name)) is None else x) for name in values),
-                    *(_brief(trial.params.get(name, "")) for name in names),
-                    _remark(trial),
-                ]
-                for trial in study.trials
-            ]
-            print_table(["trial", "state", *values, *names, "remark"], rows)
+            print_trials(study.problem, study.trials)
 
 
 def export(
@@ -150,6 +156,10 @@ def plot(
         Picture | None,
         typer.Option(metavar="<kind>", help=f"One of {', '.join(get_args(Picture))}; all without it."),
     ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(metavar="<name>", help="One of several objectives, or a limited value, alone."),
+    ] = None,
     beside: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="<name>", help="Another study of the store, for edf; repeatable."),
@@ -166,8 +176,14 @@ def plot(
         result, title = study.result, study.name
         recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
     others = {other: _result(source, other) for other in beside or ()}
+    if objective is not None:
+        recipe = recipe if objective in result.problem.objectives else None  # which may know of another value
+        result = result.of(objective)
+        others = {other: one.of(objective) for other, one in others.items()}
+    names = list(result.problem.objectives)
     draw: dict[Picture, Any] = {
         "convergence": drawing.convergence,
+        "front": drawing.front,
         "slices": partial(drawing.slices, recipe=recipe),
         "contour": partial(drawing.contour, recipe=recipe),
         "parallel": drawing.coordinates,
@@ -176,22 +192,25 @@ def plot(
         "timeline": drawing.timeline,
         "edf": partial(drawing.edf, others=others),
     }
-    missing: list[NoResultError | RecipeError] = []
+    kinds = [kind] if kind else [word for word in draw if word != "front"] if len(names) == 1 else OF_SEVERAL
+    missing: list[NoResultError | RecipeError | MissingExtra] = []
     try:
-        for word in [kind] if kind else draw:
+        for word in kinds:
             try:
                 figure = draw[word](result, title=title)
-            except (NoResultError, RecipeError) as error:
+            except (NoResultError, RecipeError, MissingExtra) as error:
                 missing.append(error)
                 continue
             for path in canvas.save(figure, out, word):
                 print(path)
     except OSError as error:
         raise StoreError(f"cannot write to {out}: {error.strerror}") from None
-    if len(missing) == (1 if kind else len(draw)):
+    if len(missing) == len(kinds):
         raise missing[0]
     for reason in missing:
         say(f"Not drawn: {reason}")
+    if len(names) > 1 and not kind:
+        say(f"For pictures of one objective: --objective with one of {', '.join(names)}")
 
 
 def _result(source: str, name: str) -> Result:
@@ -202,8 +221,10 @@ def _result(source: str, name: str) -> Result:
 def _summary(result: Result) -> list[str]:
     states = [trial.state for trial in result.trials]
     try:
-        best = result.best
-        found = f"{best.value:.6g} in trial {best.number}"
+        if len(result.problem.objectives) > 1:
+            found = f"front of {len(result.front)}"
+        else:
+            found = f"{result.best.value:.6g} in trial {result.best.number}"
     except NoResultError:
         found = "none yet"
     return [*(str(states.count(state)) for state in ("done", "failed", "asked")), found]
@@ -226,13 +247,3 @@ def _print_errors(study: Study) -> None:
                 print(legible(f"{past.traceback or past.error}\n"))
         if trial.error is not None:
             print(legible(f"trial {trial.number}\n{trial.traceback or trial.error}\n"))
-
-
-def _remark(trial: Trial) -> str:
-    """What else there is to say of a trial, in short."""
-    back = [f"{past.state} before: {past.reason}" for past in trial.superseded[-1:]]
-    return "; ".join([text for text in (trial.reason, trial.notes) if text] + back)
-
-
-def _brief(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else shown_value(value)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from bopp.arguments import checked_seconds
 from bopp.errors import LateTell, ObjectiveError, RecipeError, TellError
 from bopp.legible import brief
+from bopp.problem import Problem
 from bopp.result import Result
 from bopp.run.evaluation import Evaluation, Failure
 from bopp.run.failures import Failures, explained
@@ -57,9 +58,18 @@ class Limits:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         return Limits(target, deadline, callback, Failures(failures))
 
+    def checked(self, problem: Problem) -> Limits:
+        """The limits, if they are some for this problem."""
+        if self.target is not None and len(problem.objectives) > 1:
+            raise RecipeError(
+                f"target: wanted one objective, got {list(problem.objectives)}; "
+                "a callback may end a run for any reason"
+            )
+        return self
+
     def end_after(self, trial: Trial, recorder: Recorder, result: Result) -> bool:
         """Whether to stop after a told trial: it has reached the target, or the callback wants to stop."""
-        reached = result.problem.reaches(trial, self.target)
+        reached = self.target is not None and result.problem.reaches(trial, self.target)
         return bool(self.callback is not None and self.callback(recorder, trial)) or reached
 
 

@@ -1,4 +1,4 @@
-"""Progress: one line on a terminal or in a notebook, with the best value and the pace of suggestions."""
+"""Progress: one line on a terminal or in a notebook, with what was found and the pace of suggestions."""
 
 from __future__ import annotations
 
@@ -38,13 +38,16 @@ class Meter(Protocol):
 
 
 @contextmanager
-def meter(budget: float, shown: bool) -> Iterator[Meter]:
-    """A progress bar on stderr, a line below the cell of a notebook, or a meter that shows nothing."""
+def meter(budget: float, shown: bool, first: str = NONE_YET) -> Iterator[Meter]:
+    """A progress bar on stderr, a line below the cell of a notebook, or a meter that shows nothing.
+
+    `first` is what there is to show of earlier trials.
+    """
     if not shown:
         yield Silent()
         return
     if display := notebook.display():
-        line = Line(display, budget)
+        line = Line(display, budget, first)
         try:
             yield line
         finally:
@@ -62,7 +65,7 @@ def meter(budget: float, shown: bool) -> Iterator[Meter]:
     )
     # no refresh thread, because processes are forked while the bar is shown
     with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
-        yield Bar(bar, budget)
+        yield Bar(bar, budget, first)
 
 
 def spent(result: Result) -> float:
@@ -93,9 +96,9 @@ class Silent:
 class Bar:
     """Reports to a rich progress bar."""
 
-    def __init__(self, bar: Progress, budget: float):
+    def __init__(self, bar: Progress, budget: float, first: str):
         self._bar = bar
-        self._task = bar.add_task("", total=budget, found=NONE_YET, pace="-")
+        self._task = bar.add_task("", total=budget, found=first, pace="-")
         self._seconds: list[float] = []
 
     def suggested(self, seconds: float) -> None:
@@ -105,7 +108,7 @@ class Bar:
     def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
-        self._bar.update(self._task, completed=spent(result), found=_found(result), refresh=True)
+        self._bar.update(self._task, completed=spent(result), found=found(result), refresh=True)
 
     def dropped(self, reason: str) -> None:
         self._bar.console.print(reason, markup=False, highlight=False)
@@ -120,12 +123,12 @@ class Line:
     Neither ipywidgets nor a thread is needed.
     """
 
-    def __init__(self, display: Any, budget: float):
+    def __init__(self, display: Any, budget: float, first: str):
         self._budget = budget
         self._began = self._shown_at = time.monotonic()
         self._done: float = 0
         self._ended_here: float = 0
-        self._found = NONE_YET
+        self._found = first
         self._seconds: list[float] = []
         self._handle = display(self._drawn(), raw=True, display_id=True)
 
@@ -135,7 +138,7 @@ class Line:
     def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
-        self._done, self._found = spent(result), _found(result)
+        self._done, self._found = spent(result), found(result)
         self._ended_here += result.problem.cost(trial)
         if time.monotonic() - self._shown_at >= OFTEN:
             self.show()
@@ -165,10 +168,11 @@ class Line:
         return {"text/plain": "  ".join(parts)}
 
 
-def _found(result: Result) -> str:
-    """The best value so far, and how many trials failed if any did."""
+def found(result: Result) -> str:
+    """The best value so far, or how large the front is, and how many trials failed if any did."""
     try:
-        best = f"best {result.best.value:.6g}"
+        several = len(result.problem.objectives) > 1
+        best = f"front of {len(result.front)}" if several else f"best {result.best.value:.6g}"
     except NoResultError:
         best = NONE_YET
     failed = failures(result)

@@ -23,7 +23,7 @@ from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
-from bopp.run.progress import meter
+from bopp.run.progress import found, meter
 from bopp.space import Params, Space
 from bopp.study import sources
 from bopp.study.asking import Asking
@@ -142,6 +142,11 @@ class Study:
     def best(self) -> Trial:
         """The best finished trial that meets the constraints."""
         return self.result.best
+
+    @property
+    def front(self) -> tuple[Trial, ...]:
+        """The finished trials that meet the constraints and that no other is better than, as in `Result`."""
+        return self.result.front
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row for each trial, as `Result.to_pandas` makes it."""
@@ -333,8 +338,8 @@ class Study:
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
             executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere (None).
-            progress: show a progress bar with the best value (True).
-            target: stop once a value is as good as this, whoever told it (None).
+            progress: show a progress bar with the best value, or with the size of the front (True).
+            target: stop once a value is as good as this, whoever told it; of one objective only (None).
             time_limit: after this many seconds start no evaluation, and end those in other processes (None).
             trial_timeout: an evaluation that takes more seconds than this is a failed trial (None).
             failures: "stop" ends a run in which the first three evaluations fail alike, and takes these back;
@@ -343,10 +348,10 @@ class Study:
         """
         self._store.check_writable()
         budget = checked_count("budget", budget)
-        limits = Limits.from_now(target, time_limit, callback, failures)
+        limits = Limits.from_now(target, time_limit, callback, failures).checked(self.problem)
         function = called(objective, self.space)
         try:
-            with meter(budget, progress) as show:
+            with meter(budget, progress, found(self.result) if progress else "") as show:
                 try:
                     run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
                 except KeyboardInterrupt:

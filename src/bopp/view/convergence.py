@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.result import Result
-from bopp.view.values import best_of, finished, values_of
+from bopp.view.values import best_of, broken_by, finished, spent_after, values_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +21,7 @@ class Convergence:
     observed      whether each was observed elsewhere
     values        (n,) their values
     best          (n,) the best of these so far that meets the constraints; NaN before the first one
+    broken        whether each breaks a constraint
     failed        numbers of the trials that failed
     failed_spent  how many evaluations had been spent with each of these
     """
@@ -31,6 +31,7 @@ class Convergence:
     observed: list[bool]
     values: Array
     best: Array
+    broken: list[bool]
     failed: list[int]
     failed_spent: list[float]
 
@@ -42,13 +43,7 @@ def convergence(result: Result) -> Convergence:
     known = best_of(result) is not None
     chosen = [known and result.problem.real(trial) and result.problem.feasible(trial) for trial in trials]
     gains = np.where(chosen, result.problem.gain(values), np.nan)
-    spent = dict(
-        zip(
-            (trial.number for trial in result.trials),
-            accumulate(result.problem.cost(trial) if trial.spent else 0 for trial in result.trials),
-            strict=True,
-        )
-    )
+    spent = spent_after(result)
     failed = [trial.number for trial in result.trials if trial.state == "failed"]
     return Convergence(
         numbers=[trial.number for trial in trials],
@@ -56,6 +51,7 @@ def convergence(result: Result) -> Convergence:
         observed=[trial.origin == "observed" for trial in trials],
         values=values,
         best=result.problem.gain(np.fmax.accumulate(gains)),  # fmax prefers any number to NaN
+        broken=[bool(broken_by(result, trial)) for trial in trials],
         failed=failed,
         failed_spent=[spent[number] for number in failed],
     )

@@ -12,7 +12,9 @@ import numpy as np
 from bopp.belief import Beliefs
 from bopp.data import Array, History
 from bopp.errors import SpaceError, TellError
+from bopp.feasibility import FeasibleScore
 from bopp.fidelity import Ladder, searching
+from bopp.goals import seek
 from bopp.knowledge import Account
 from bopp.legible import brief
 from bopp.model import Model, learn, shown
@@ -20,14 +22,14 @@ from bopp.problem import Problem
 from bopp.pseudo import sources
 from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.search import SAME
+from bopp.search import SAME, Score
 from bopp.space import Params, Space
 from bopp.suggest import starts
 from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
 from bopp.view.prediction import expected, in_units, recipe_of
 from bopp.view.pulls import Pull, Shown, listed, pulls_of
-from bopp.view.values import best_of
+from bopp.view.values import best_of, only_objective
 
 SHOWN, LEAST = 5, 0.01  # pulls in a text, and the least share of one
 FARTHEST = 9.0  # standard deviations beyond which nothing is expected
@@ -47,6 +49,7 @@ class Explanation:
     improvement  by how much it expected this trial to be better than that, worse values counted as 0
     pulls        what it expected that from, the largest share first; shares sum to 1
     sources      what had become of each source of knowledge
+    chance       how probable it was that the constraints on measured values would be met; None without any
     """
 
     trial: Trial
@@ -57,6 +60,7 @@ class Explanation:
     improvement: float | None = None
     pulls: tuple[Pull, ...] = ()
     sources: tuple[Account, ...] = ()
+    chance: float | None = None
 
     def __str__(self) -> str:
         lines = [f"trial {self.trial.number}, {self.how}: {listed(self.trial.params)}", self._belief()]
@@ -80,7 +84,8 @@ class Explanation:
             return "nothing had a value yet"
         best = "none" if self.best is None else f"{self.best:.6g}"
         more = "" if self.improvement is None else f", expected improvement {self.improvement:.3g}"
-        return f"expected {self.mean:.6g} \N{PLUS-MINUS SIGN} {self.sd:.3g}, best then {best}{more}"
+        met = "" if self.chance is None else f", constraints met with a chance of {self.chance:.0%}"
+        return f"expected {self.mean:.6g} \N{PLUS-MINUS SIGN} {self.sd:.3g}, best then {best}{more}{met}"
 
 
 @one_thread()
@@ -88,8 +93,8 @@ def explanation(
     result: Result, trial: Trial | int, recipe: Recipe | None = None, seed: int = 0
 ) -> Explanation:
     """What was believed of a trial when it was suggested; the model is made anew, as it was then."""
+    only_objective(result, "an explanation")
     problem, trial, recipe = result.problem, _found(result, trial), recipe_of(result, recipe)
-    problem.check_searchable()
     then = _then(result, trial)
     X = np.array([problem.point(one) for one in then]).reshape(-1, result.space.dimension)
     history = problem.history(then, X)
@@ -117,7 +122,15 @@ def explanation(
         improvement=None if value is None else _improvement(problem, model, mean[0], sd[0], value),
         pulls=pulls_of(problem, [one for one in then if one.counts], model, seen, u),
         sources=model.accounts,
+        chance=_chance(seek(result.space, recipe, history, (seed, trial.number)).score, u),
     )
+
+
+def _chance(score: Score, u: Array) -> float | None:
+    """The chance at u (1, d) that the constraints that have been measured are met."""
+    if not isinstance(score, FeasibleScore):
+        return None
+    return float(np.exp(sum(chance.values(u)[0] for chance in score.chances)))
 
 
 def _found(result: Result, wanted: Any) -> Trial:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bopp.errors import MissingExtra, TellError
 from bopp.problem import Problem
-from bopp.rows import columns, observed
+from bopp.rows import BREAKS, columns, observed
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 TIMES = ("asked_at", "told_at")
-TEXTS = ("state", "error", "origin", "worker", "notes")
+TEXTS = ("state", "error", "origin", "worker", "notes", BREAKS)
 LARGEST = 2**63  # what pandas can hold as an integer is below this
 
 

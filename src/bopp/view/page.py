@@ -7,13 +7,12 @@ from html import escape
 from typing import Any
 
 from bopp.errors import NoResultError
-from bopp.knowledge import Account
 from bopp.legible import cut, one_line
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.trial import Trial
 
-SHOWN = 5  # trials in a table
+SHOWN, MOST = 5, 20  # trials in a table, and of a front
 LONGEST = 60  # characters of a cell
 CELL = "text-align:left"  # the rest is left to the theme of the notebook, light or dark
 
@@ -21,23 +20,28 @@ CELL = "text-align:left"  # the rest is left to the theme of the notebook, light
 def page(result: Result, title: str | None = None) -> str:
     """What was found, how many trials there are in each state, and tables of the best and the latest ones.
 
-    If the run had sources of knowledge, a table says what became of them.
+    Of several objectives the best ones are the front. If the run had sources of knowledge, a table says what
+    became of them.
     """
     problem, trials = result.problem, result.trials
-    best = _ranked(problem, trials)[:SHOWN]
+    several = len(problem.objectives) > 1
+    best = _front(result)[:MOST] if several else _ranked(problem, trials)[:SHOWN]
     latest = trials[-SHOWN:]
     parts = [
         "" if title is None else f"<div><b>{_text(title)}</b></div>",
         f"<div>{_text(problem.aims)}: {_found(result)}</div>",
         f"<div>{_text(_counts(trials))}</div>",
-        _table("best trials", problem, best) if best else "",
+        _table("front" if several else "best trials", problem, best) if best else "",
         _table("latest trials", problem, latest) if latest else "",
-        _knowledge(result.knowledge) if result.sources else "",
+        *(_knowledge(result, name) for name in problem.objectives if result.sources),
     ]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
 def _found(result: Result) -> str:
+    if len(result.problem.objectives) > 1:
+        count = len(_front(result))
+        return f"front of <b>{count}</b>" + (f", the first {MOST} below" if count > MOST else "")
     try:
         best = result.best
     except NoResultError as reason:
@@ -52,10 +56,17 @@ def _counts(trials: Sequence[Trial]) -> str:
     return f"{len(trials)} trials" + (f": {', '.join(counts)}" if counts else "")
 
 
-def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
-    """The finished trials that meet the constraints, best first; none if there are several objectives."""
-    if len(problem.objectives) > 1:
+def _front(result: Result) -> list[Trial]:
+    """The front, the best of the first objective first."""
+    name = next(iter(result.problem.objectives))
+    try:
+        return sorted(result.front, key=lambda trial: -result.problem.gain(trial.values[name], name))
+    except NoResultError:  # a condition that cannot be checked here
         return []
+
+
+def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
+    """The finished trials that meet the constraints, best first."""
     try:
         done = [trial for trial in trials if trial.value is not None and problem.real(trial)]
         finished = [trial for trial in done if problem.feasible(trial)]
@@ -86,23 +97,26 @@ def _rows(caption: str, head: Sequence[Any], rows: Iterable[Sequence[Any]]) -> s
     )
 
 
-def _knowledge(accounts: Sequence[Account]) -> str:
+def _knowledge(result: Result, name: str) -> str:
+    several = len(result.problem.objectives) > 1
+    accounts = (result.of(name) if several else result).knowledge
     rows = [[account.name, f"{account.trust:.2f}", f"{account.worth:+.1f}"] for account in accounts]
-    return _rows("what was known besides", ["source", "trust", "worth"], rows)
+    caption = "what was known besides" + (f", of {_text(name)}" if several else "")
+    return _rows(caption, ["source", "trust", "worth"], rows)
 
 
 def _remark(problem: Problem, trial: Trial) -> str:
-    """Why it has no value or does not count, what it lacks, that it breaks a constraint, or what was noted."""
+    """Why it has no value or does not count, what it lacks, what it breaks, or what was noted."""
     remarks = [trial.reason or "", trial.notes or ""]
     if trial.state == "dropped" and trial.superseded:
         remarks.insert(0, trial.superseded[-1].reason)
-    if trial.unmeasured:
-        remarks.insert(0, f"without {', '.join(trial.unmeasured)}")
-    elif trial.state == "done" and problem.constraints:
+    if trial.state == "done":
         try:
-            remarks.insert(0, "" if problem.feasible(trial) else "breaks a constraint")
+            remarks[:0] = problem.broken(trial)
         except NoResultError as reason:
             remarks.insert(0, str(reason))
+    if trial.unmeasured:
+        remarks.insert(0, f"without {', '.join(trial.unmeasured)}")
     return "; ".join(remark for remark in remarks if remark)
 
 

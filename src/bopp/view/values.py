@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from bopp.data import Array
-from bopp.errors import NoResultError, SpaceError
+from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.result import Result
 from bopp.space import Space
@@ -18,7 +19,7 @@ from bopp.trial import Trial
 
 def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
     """The trials that have a value; an error if there are too few, or if there are several objectives."""
-    name = result.problem.objective
+    name = only_objective(result, view)
     trials = [trial for trial in result.trials if trial.values.get(name) is not None]
     if len(trials) < least:
         wanted = "one finished trial" if least == 1 else f"{least} finished trials"
@@ -26,6 +27,20 @@ def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
             f"{view} wants at least {wanted}, got {len(trials) or 'none'} in {len(result.trials)} trials"
         )
     return trials
+
+
+def only_objective(result: Result, view: str) -> str:
+    """The name of the only objective; of several, an error that says how to choose one."""
+    names = list(result.problem.objectives)
+    if len(names) > 1:
+        raise RecipeError(f"{view} wants one objective, got {names}: result.of({names[0]!r}) has one alone")
+    return names[0]
+
+
+def spent_after(result: Result) -> dict[int, float]:
+    """How many real evaluations had been spent once each trial had ended, failed ones included."""
+    costs = (result.problem.cost(trial) if trial.spent else 0 for trial in result.trials)
+    return dict(zip((trial.number for trial in result.trials), accumulate(costs), strict=True))
 
 
 def values_of(result: Result, trials: Sequence[Trial]) -> Array:
@@ -39,6 +54,14 @@ def best_of(result: Result) -> Trial | None:
         return result.best
     except NoResultError:
         return None
+
+
+def broken_by(result: Result, trial: Trial) -> list[str]:
+    """The constraints that a finished trial breaks, in words; none of those that cannot be checked here."""
+    try:
+        return result.problem.broken(trial)
+    except NoResultError:
+        return []
 
 
 def best_value(result: Result) -> float:

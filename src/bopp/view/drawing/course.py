@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bopp.view.canvas import SIZE, bounded, canvas, drawable
 from bopp.view.convergence import convergence as convergence_of
 from bopp.view.distribution import distributions
 from bopp.view.drawing.style import (
+    BROKEN,
     COLOURS,
     DOTS,
     GREY,
@@ -24,9 +25,10 @@ from bopp.view.drawing.style import (
     plain,
     star,
 )
+from bopp.view.front import hypervolume
 from bopp.view.timeline import Timeline
 from bopp.view.timeline import timeline as timeline_of
-from bopp.view.values import best_of
+from bopp.view.values import best_of, broken_by, spent_after
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,16 +40,25 @@ THINNEST = 0.002  # of the width: a shorter trial would not be seen
 
 
 def convergence(result: Result, title: str | None = None) -> Figure:
-    """The value of each finished trial over the evaluations spent, the best so far, and where one failed."""
+    """The value of each finished trial over the evaluations spent, the best so far, and where one failed.
+
+    Of several objectives it is the hypervolume of the front.
+    """
+    if len(result.problem.objectives) > 1:
+        return _growth(result, title)
     shown = convergence_of(result)
     figure, ((axes,),) = canvas(1, 1, SIZE)
     counted = any([*shown.spent, *shown.failed_spent])
     along = np.array(shown.spent if counted else shown.numbers)
     failed = shown.failed_spent if counted else shown.failed
     low, high = limits(result, shown.values)
-    observed = np.array(shown.observed) & counted
-    if not observed.all():
-        dots(axes, along[~observed], shown.values[~observed], low, high, "evaluation")
+    observed, broken = np.array(shown.observed) & counted, np.array(shown.broken)
+    here = ~observed & ~broken
+    if here.any():
+        dots(axes, along[here], shown.values[here], low, high, "evaluation")
+    if broken.any():
+        dots(axes, along[broken], shown.values[broken], low, high, "breaks a constraint", **BROKEN)
+    observed &= ~broken
     if observed.any():
         dots(
             axes, along[observed], shown.values[observed], low, high, "observed elsewhere", facecolors="none"
@@ -56,16 +67,58 @@ def convergence(result: Result, title: str | None = None) -> Figure:
         axes.step(along, bounded(shown.best), where="post", color=LINE, label="best so far")
     if failed:
         low -= 0.05 * (high - low)  # room for the crosses
-        bottom = axes.get_xaxis_transform()
-        axes.scatter(failed, [0.02] * len(failed), marker="x", color=GREY, transform=bottom, label="failed")
-    first, last = min([*along, *failed]), max([*along, *failed])
-    margin = 0.03 * (last - first) or 0.5
-    axes.set(ylim=(low, high), xlim=(first - margin, last + margin))
-    axes.locator_params(axis="x", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
-    axes.set_xlabel("evaluations spent" if counted else "trial, all observed elsewhere", size=LARGE)
+        _at_the_bottom(axes, failed, "failed", marker="x", color=GREY)
+    axes.set_ylim(low, high)
     axes.set_ylabel(drawable(result.problem.objective), size=LARGE)
+    _count(axes, [*along, *failed], counted)
     plain(axes)
     return finish(figure, result, title)
+
+
+def _growth(result: Result, title: str | None) -> Figure:
+    """The hypervolume over the evaluations spent, and where trials failed or broke a constraint."""
+    shown, spent = hypervolume(result), spent_after(result)
+    figure, ((axes,),) = canvas(1, 1, SIZE)
+    counted = any(spent.values())
+    along = np.array(shown.spent if counted else shown.numbers)
+    volumes = bounded(shown.volumes)
+    grown = np.diff(volumes, prepend=0.0) > 0.0
+    axes.step(along, volumes, where="post", color=LINE, label="hypervolume")
+    axes.scatter(along[grown], volumes[grown], s=16, color=LINE, zorder=3, clip_on=False, label="front grew")
+    ended = {
+        "failed": [trial for trial in result.trials if trial.state == "failed"],
+        "breaks a constraint": [
+            trial for trial in result.trials if trial.state == "done" and broken_by(result, trial)
+        ],
+    }
+    places = {
+        word: [spent[one.number] if counted else one.number for one in ones] for word, ones in ended.items()
+    }
+    top = float(volumes.max()) * 1.05 or 1.0
+    axes.set_ylim(-0.07 * top if any(places.values()) else 0.0, top)
+    for (word, where), look in zip(places.items(), ({"marker": "x", "color": GREY}, BROKEN), strict=True):
+        if where:
+            _at_the_bottom(axes, where, word, s=16, **look)
+    axes.set_ylabel("hypervolume of the front", size=LARGE)
+    _count(axes, [*along, *places["failed"]], counted)
+    plain(axes)
+    reference = ", ".join(f"{drawable(name)} {at:.6g}" for name, at in shown.reference.items())
+    return finish(figure, result, title, f"beyond {reference}")
+
+
+def _at_the_bottom(axes: Axes, places: list[float] | list[int], label: str, **look: Any) -> None:
+    """A mark for each trial that has no height."""
+    bottom = axes.get_xaxis_transform()
+    axes.scatter(places, [0.02] * len(places), transform=bottom, label=label, **look)
+
+
+def _count(axes: Axes, places: list[float], counted: bool) -> None:
+    """The axis of evaluations spent, or of trials if none was."""
+    first, last = min(places), max(places)
+    margin = 0.03 * (last - first) or 0.5
+    axes.set_xlim(first - margin, last + margin)
+    axes.locator_params(axis="x", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+    axes.set_xlabel("evaluations spent" if counted else "trial, all observed elsewhere", size=LARGE)
 
 
 def timeline(result: Result, title: str | None = None) -> Figure:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bopp.data import Array
+from bopp.errors import NoResultError
 from bopp.result import Result
 from bopp.view.canvas import bounded, drawable
 from bopp.view.values import best_of, best_value, ends
@@ -19,6 +20,7 @@ DOTS, LINE, BAND = "#8a9bb0", "#b3364a", "#f0d3d8"
 WORSE, BETTER, GREY = "#cdd8e4", "#1f4a7d", "#777777"
 COLOURS = ("#b3364a", "#1f4a7d", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#000000")
 GOLD = "#f2b233"  # the best trial
+BROKEN = {"color": "#e69f00", "facecolors": "none", "marker": "s"}  # a trial that breaks a constraint
 LARGE, SMALL = 10, 8  # sizes of letters: titles and names; legends and marks
 MOST_COLUMNS = 4  # of a legend
 LONGEST_LINE = 72  # letters of a title that fit into the narrowest picture
@@ -53,17 +55,27 @@ def _heading(result: Result, title: str | None) -> list[str]:
         direction if name == "value" else f"{direction} {drawable(name)}"
         for name, direction in result.problem.objectives.items()
     ]
-    if len(aims) > 1:
-        return [*titles, *aims]
     best = best_of(result)
-    if best is not None:
+    if len(aims) > 1:
+        found = _front_in_words(result)
+    elif best is not None:
         found = f"best {best.value:.6g} in trial {best.number}"
     elif any(trial.value is not None for trial in result.trials):
         found = "no trial is known to meet the constraints"
     else:
         found = "no trial has a value"
-    short = len(aims[0]) + len(found) + 2 <= LONGEST_LINE
-    return [*titles, f"{aims[0]}: {found}"] if short else [*titles, f"{aims[0]}:", found]
+    aim = ", ".join(aims)
+    if len(aim) + len(found) + 2 <= LONGEST_LINE:
+        return [*titles, f"{aim}: {found}"]
+    return [*titles, f"{aim}:", found] if len(aim) < LONGEST_LINE else [*titles, *aims, found]
+
+
+def _front_in_words(result: Result) -> str:
+    done = sum(trial.state == "done" for trial in result.trials)
+    try:
+        return f"front of {len(result.front)} in {done} finished trials"
+    except NoResultError:  # a condition that cannot be checked here
+        return "no trial is known to meet the constraints"
 
 
 def limits(result: Result, values: Array, *curves: Array) -> tuple[float, float]:

@@ -1,0 +1,52 @@
+"""Table: trials as rows of a terminal's table, and the front of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bopp.cli.terminal import print_table, shown_value
+from bopp.errors import NoResultError
+
+if TYPE_CHECKING:
+    from bopp import Problem, Result, Trial
+
+
+def print_trials(problem: Problem, trials: Sequence[Trial]) -> None:
+    """Print a row for each trial, with every declared value and what else there is to say of it."""
+    values, names = problem.names, list(problem.space.parameters)
+    rows = [
+        [
+            str(trial.number),
+            trial.state,
+            *(_brief("" if (x := trial.values.get(name)) is None else x) for name in values),
+            *(_brief(trial.params.get(name, "")) for name in names),
+            _remark(problem, trial),
+        ]
+        for trial in trials
+    ]
+    print_table(["trial", "state", *values, *names, "remark"], rows)
+
+
+def front_of(result: Result) -> tuple[Trial, ...]:
+    """The front of several objectives; an error if it is empty."""
+    if front := result.front:
+        return front
+    done = sum(trial.state == "done" for trial in result.trials)
+    if not done:
+        raise NoResultError(f"no trial came to a value: none of {len(result.trials)} has finished")
+    raise NoResultError(f"none of {done} finished trials has every objective and meets the constraints")
+
+
+def _remark(problem: Problem, trial: Trial) -> str:
+    """What else there is to say of a trial, in short: which constraints it breaks, why it failed."""
+    try:
+        broken = problem.broken(trial) if trial.state == "done" else []
+    except NoResultError as reason:
+        broken = [str(reason)]
+    back = [f"{past.state} before: {past.reason}" for past in trial.superseded[-1:]]
+    return "; ".join(broken + [text for text in (trial.reason, trial.notes) if text] + back)
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else shown_value(value)
