@@ -68,6 +68,29 @@ def cube(space: Space, rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.
 
 
 @seeded
+@given(spaces([*PARAMETERS, *WIDE, Float(0, 1, step=0.1), Int(0, 90, step=7)]), st.integers(0, 100))
+def test_many_rows_are_decoded_as_one_by_one(space: Space, seed: int) -> None:
+    U = cube(space, 20, seed)
+    edges = np.vstack([U, np.zeros_like(U[:1]), np.ones_like(U[:1]), space.snap(U)])
+    found = space.decode_all(edges)
+    assert found == [space.decode(u) for u in edges]
+    assert [[type(one) for one in params.values()] for params in found] == [
+        [type(one) for one in space.decode(u).values()] for u in edges
+    ]
+    held = space.holding({name: value for name, value in list(found[0].items())[:1]})
+    assert held.decode_all(edges) == [held.decode(u) for u in edges]
+
+
+def test_a_plain_space_allows_everything() -> None:
+    U = cube(MIXED, 5, 0)
+    assert MIXED.allowed(U).tolist() == [True] * 5
+    assert MIXED.inside(U) is U
+    assert MIXED.along(U, U, U > 0.5) is U
+    drawn = MIXED.candidates(4, np.random.default_rng(1))
+    np.testing.assert_array_equal(drawn, np.random.default_rng(1).random((4, MIXED.dimension)))
+
+
+@seeded
 @given(spaces(PARAMETERS + WIDE), st.integers(0, 2**32))
 def test_any_point_decodes_to_params_that_fit_and_encode_into_the_cube(space: Space, seed: int) -> None:
     for u in cube(space, 5, seed):

@@ -224,7 +224,8 @@ class Int(Parameter):
     def decode_all(self, U: Array) -> Sequence[int]:
         if not self.gridded:
             return super().decode_all(U)
-        return [self.low + self._step * int(above) for above in self._above(np.clip(U[:, 0], 0.0, 1.0))]
+        low, step = self.low, self._step
+        return [low + step * int(above) for above in self._above(np.clip(U[:, 0], 0.0, 1.0)).tolist()]
 
     def snap(self, U: Array) -> Array:
         if not self.gridded:

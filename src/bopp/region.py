@@ -32,10 +32,10 @@ ENOUGH = 30  # points found, after some drawing, from which walks can reach the 
 SOME = 20_000  # that much drawing
 PROGRAMS = 24  # points by mixed-integer programs, where mending does not find any
 FEW = 20  # points that have to be found without these
-SPREADING = 20  # steps of the walks that spread the pool
+SPREADING = 12  # steps of the walks that spread the pool
 STEPS = 2  # steps of the walks of a suggestion
 WALKS = 200  # of so many candidates of a suggestion
-TRIES = 8  # ever shorter, before a step is given up
+TRIES = 6  # ever shorter, before a step is given up
 FEWER_TRIES = 4  # the same for a suggestion
 REMEMBERED = 16  # pools of the latest regions
 
