@@ -1,6 +1,7 @@
 # make run    optimise a real example      make test         every check and test, as CI does
 # make test-faults, make test-soak  what bopp survives, one by one and all at once
 # make bench         bopp on every task of the contest, and its page; make bench-peers  the peers' runs that are missing
+# make bench-goals   the same with constraints and with several objectives
 # make bench-speed, make bench-regret-small  bopp and its peers in one run
 # make test-processors  the engine as on other processors
 # make test-bridges  each bridge with the real library, in an environment of its own
@@ -36,7 +37,7 @@ ENGINE = acquisition adoption belief conditions data fidelity fit fitted fixture
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench bench-peers bench-speed bench-regret-small bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench bench-peers bench-speed bench-regret-small bench-goals bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -101,6 +102,13 @@ bench: .venv-bench/ready
 # hours on one core; stopped, it goes on where it was
 bench-peers: .venv-bench/ready
 	$(BENCH)/python benchmarks/bench.py --part table --peers $(PEERS)
+
+# as for the contest: bopp is run anew, the runs of the peers are kept in benchmarks/goals/results; those that are
+# missing are made by benchmarks/goals_bench.py --peers botorch gpsampler tpe nsga2 sobol
+bench-goals: .venv-bench/ready
+	$(BENCH)/python benchmarks/goals_bench.py --part table --peers bopp bopp-reference --again
+	$(BENCH)/python benchmarks/goals_bench.py --speed
+	$(BENCH)/python benchmarks/goals_report.py --out docs/goals-benchmarks.md
 
 bench-speed: .venv-bench/ready
 	$(BENCH)/python benchmarks/speed.py --out docs/speed.md
