@@ -367,6 +367,27 @@ def test_what_is_observed_is_a_fact_but_not_the_best() -> None:
     assert optimizer.best.params in found
 
 
+def test_better_values_where_nothing_is_allowed_do_not_lead_astray() -> None:
+    goal = {
+        "a": 0.35,
+        "b": 0.45,
+        "c": 0.2,
+        "d": 0.3,
+    }  # adds up to 1.3: the best mixture is 0.075 less of each
+
+    def away(params: Params) -> float:
+        return sum((params[name] - goal[name]) ** 2 for name in goal)
+
+    optimizer = Optimizer(problem_of("a mixture"))
+    for shift in (0.0, 0.1, -0.03, 0.2):
+        params = {name: share + shift for name, share in goal.items()}
+        optimizer.observe(params, away(params))
+    for _ in range(15):
+        trial = optimizer.ask()
+        optimizer.tell(trial, away(trial.params))
+    assert optimizer.best.value == pytest.approx(4 * 0.075**2, abs=1e-4)  # 0.02 off, if it had to beat 0.0
+
+
 @pytest.mark.parametrize(
     "source",
     [
