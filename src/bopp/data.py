@@ -51,7 +51,7 @@ class History:
 
     X           (n, d) their points
     state       (n,)   "done", "asked" or "failed"
-    values      (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN unless measured
+    values      (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN if unknown
     noise       (n, k) variances of these measurements if they are known, else 0
     objectives  how many of the columns are objectives
     reference   (objectives,) values above which a front counts; None where that is to be found out
@@ -108,7 +108,7 @@ class History:
     @property
     def single(self) -> bool:
         """Whether there is one objective and nothing else to heed."""
-        return self.values.shape[1] == 1
+        return bool(self.values.shape[1] == 1)
 
     @cached_property
     def feasible(self) -> npt.NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Feasibility: a score times the chance that measured constraints are met.
 
-A constraint is met where its margin is at least zero. It has a model like any other value, and the chance of it
-at a point is that of a Gaussian above the level that zero has in the model's unit.
+A constraint is met where its margin is at least zero. It has a model like any other value, and the chance of
+it at a point is that of a Gaussian above the level that zero has in the model's unit.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FeasibleScore:
         if self.score is None:
             return np.asarray(chance)
         score = self.score.values(U)
-        return score * np.exp(chance) if self.positive else score + chance
+        return np.asarray(score * np.exp(chance) if self.positive else score + chance)
 
     def gradient(self, U: Array) -> tuple[Array, Array]:
         """The score (m,) and its gradient (m, d) at the rows of U."""

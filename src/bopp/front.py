@@ -4,8 +4,8 @@
     reference (k,) what a value must surpass to be worth anything
 
 The hypervolume of a front is the volume of what lies above the reference and is dominated: below a point of
-the front in every objective. All the rest above the reference is cut into boxes, so that the volume that a new
-point adds is a sum over boxes of products of lengths.
+the front in every objective. All the rest above the reference is cut into boxes, so that the volume that a
+new point adds is a sum over boxes of products of lengths.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Goals: what to look for, given what was measured: one value or several, with constraints or without.
 
-Every value has a model of its own, and pseudo-points of its own: pending and failed trials have the values that
-are expected of them in each. One objective has an acquisition function, several have the expected improvement of
-the hypervolume. Either is multiplied by the chance that the constraints are met; where no trial has met them yet,
-that chance alone is looked for.
+Every value has a model of its own, and pseudo-points of its own: pending and failed trials have the values
+that are expected of them in each. One objective has an acquisition function, several have the expected
+improvement of the hypervolume. Either is multiplied by the chance that the constraints are met; where no trial
+has met them yet, that chance alone is looked for.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def seek(
 ) -> Sought:
     """What to look for after these trials; `best` is the value to improve on, if not all of them count."""
     if history.single:
-        score = _output(space, recipe, history, key, best).average(recipe.acquisition, len(history))
-        return Sought(score, score, history)
+        alone = _output(space, recipe, history, key, best).average(recipe.acquisition, len(history))
+        return Sought(alone, alone, history)
     outputs = [
         _output(space, _for_output(recipe, history, k), output, key, turns=len(history.outputs))
         for k, output in enumerate(history.outputs)
@@ -120,6 +120,7 @@ def seek(
     objectives, constraints = outputs[: history.objectives], outputs[history.objectives :]
     chances = tuple(Chance(one.beliefs, one.unit([0.0])[0]) for one in constraints)
     pending = _expected(history.pending, objectives, chances)
+    score: Score | None
     if history.objectives == 1:
         known = incumbent(history) if best is None else best
         alone = _improving(objectives[0], known, pending).average(recipe.acquisition, len(history))
@@ -168,7 +169,8 @@ def _expected(X: Array, objectives: Sequence[Output], chances: Sequence[Chance])
     if len(X) == 0:
         return np.empty((0, len(objectives)))
     met = np.sum([chance.values(X) for chance in chances], axis=0) >= math.log(LIKELY)
-    return np.column_stack([one.beliefs.mean(X) for one in objectives])[np.broadcast_to(met, len(X))]
+    means = np.column_stack([one.beliefs.mean(X) for one in objectives])
+    return np.asarray(means[np.broadcast_to(met, len(X))])
 
 
 def _improving(output: Output, best: float | None, pending: Array) -> Output:

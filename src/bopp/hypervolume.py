@@ -4,15 +4,15 @@
     L (m, q)        log E[(f - c)+] of one objective above each of q levels c, the coordinates of the boxes
 
 What a point adds to the hypervolume is, in each box above the front, a product over objectives of the length
-by which it surpasses the box's low corner, up to its high one. The expectation of such a length is a difference
-of two excesses E[(f - c)+], so the sum over boxes is exact (Emmerich et al. 2011). All of it is a logarithm,
-or it would be zero, and flat, wherever an improvement is unlikely (Ament et al. 2023).
+by which it surpasses the box's low corner, up to its high one. The expectation of such a length is a
+difference of two excesses E[(f - c)+], so the sum over boxes is exact (Emmerich et al. 2011). All of it is a
+logarithm, or it would be zero, and flat, wherever an improvement is unlikely (Ament et al. 2023).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -20,56 +20,52 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from bopp.acquisition import LOG_ROOT_TWO_PI, log_h
+from bopp.acquisition import log_h
 from bopp.belief import Beliefs
 from bopp.data import Array
 from bopp.front import Boxes, front
 
 EXACT = 3  # objectives up to which the volume is cut into boxes
-DIRECTIONS = 64  # along which it is measured for more objectives
+RAYS = 64  # along which it is measured for more objectives
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 WIDEST = 6.0  # standard deviations above the mean beyond which nothing is expected
 
 Moments = tuple[Array, Array]  # mean and sd, each (m,)
+Slopes = Callable[[], list[list[Moments]]]  # by mean and by sd, for each objective and belief of it
 
 
 class Volume(Protocol):
     """What is left to gain above a front."""
 
-    def __call__(self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]) -> Gains: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Gains:
-    """Logarithms (m,) of expected improvements, and their derivatives for each objective and belief of it."""
-
-    score: Array
-    by_mean: list[list[Array]]
-    by_sd: list[list[Array]]
+    def __call__(
+        self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]
+    ) -> tuple[Array, Slopes]:
+        """The logarithm (m,) of the expected improvement, and what gives its derivatives."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class HypervolumeScore:
-    """The logarithm of the expected improvement as a score over the cube; `volume` is what is left to gain."""
+    """The logarithm of the expected improvement as a score over the cube."""
 
     beliefs: tuple[Beliefs, ...]
     volume: Volume
 
     def values(self, U: Array) -> Array:
         """The score (m,) at the rows of U."""
-        return self._gains([[belief(U) for belief in beliefs] for beliefs in self.beliefs]).score
+        return self._gains([[belief(U) for belief in beliefs] for beliefs in self.beliefs])[0]
 
     def gradient(self, U: Array) -> tuple[Array, Array]:
         """The score (m,) and its gradient (m, d) at the rows of U."""
         parts = [[belief.gradient(U) for belief in beliefs] for beliefs in self.beliefs]
-        gains = self._gains([[(mean, sd) for mean, sd, _, _ in part] for part in parts])
+        score, slopes = self._gains([[(mean, sd) for mean, sd, _, _ in part] for part in parts])
         slope = np.zeros_like(U)
-        for part, by_means, by_sds in zip(parts, gains.by_mean, gains.by_sd, strict=True):
-            for (_, _, mean_slope, sd_slope), by_mean, by_sd in zip(part, by_means, by_sds, strict=True):
+        for part, pairs in zip(parts, slopes(), strict=True):
+            for (_, _, mean_slope, sd_slope), (by_mean, by_sd) in zip(part, pairs, strict=True):
                 slope += by_mean[:, None] * mean_slope + by_sd[:, None] * sd_slope
-        return gains.score, slope
+        return score, slope
 
-    def _gains(self, moments: Sequence[Sequence[Moments]]) -> Gains:
+    def _gains(self, moments: Sequence[Sequence[Moments]]) -> tuple[Array, Slopes]:
         return self.volume(moments, [beliefs.weights for beliefs in self.beliefs])
 
 
@@ -87,25 +83,26 @@ class BoxVolume:
 
     boxes: Boxes
 
-    def __call__(self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]) -> Gains:
-        excesses = [
-            _Excess.of(levels, *pair) for levels, *pair in zip(self._levels, moments, weights, strict=True)
-        ]
+    def __call__(
+        self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]
+    ) -> tuple[Array, Slopes]:
+        axes = [_Excess.of(*axis) for axis in zip(self._levels, moments, weights, strict=True)]
         lengths = [
-            _length(excess.L, low, high)
-            for excess, low, high in zip(excesses, self._lows, self._highs, strict=True)
+            _length(axis.L, low, high) for axis, low, high in zip(axes, self._lows, self._highs, strict=True)
         ]
-        boxes = sum(length for length, _ in lengths)
+        boxes = np.sum([length for length, _ in lengths], axis=0)
         score = _log_sum(boxes)
-        share = np.exp(boxes - score[:, None])  # of each box in the improvement
-        by_mean, by_sd = [], []
-        for axis, (excess, (_, ratio)) in enumerate(zip(excesses, lengths, strict=True)):
-            at_low = share / (1.0 - ratio)
-            G = at_low @ self._at_low[axis] - (at_low * ratio) @ self._at_high[axis]  # by L
-            pairs = [excess.derivatives(G, place) for place in range(len(moments[axis]))]
-            by_mean.append([one for one, _ in pairs])
-            by_sd.append([other for _, other in pairs])
-        return Gains(score, by_mean, by_sd)
+
+        def slopes() -> list[list[Moments]]:
+            share = np.exp(boxes - score[:, None])  # of each box in the improvement
+            found = []
+            for k, (axis, (_, ratio)) in enumerate(zip(axes, lengths, strict=True)):
+                at_low = share / (1.0 - ratio)
+                by_L = at_low @ self._at_low[k] - (at_low * ratio) @ self._at_high[k]
+                found.append([axis.derivatives(by_L, place) for place in range(len(moments[k]))])
+            return found
+
+        return score, slopes
 
     @cached_property
     def _levels(self) -> list[Array]:
@@ -173,7 +170,8 @@ class RayVolume:
 
     Along a ray of direction v, a point f reaches t = min_k (f_k - r_k) / v_k. In polar coordinates the volume
     that it adds is, up to a factor, the mean over rays of the integral of t^(k - 1) from where the front ends
-    to where f does (Deng, Zhang 2019), so its expectation needs no more than the chances Pr(f_k > r_k + t v_k).
+    to where f does (Deng, Zhang 2019). So its expectation needs no more than the chances that f_k is above
+    r_k + t v_k.
     """
 
     reference: Array
@@ -182,38 +180,44 @@ class RayVolume:
 
     @staticmethod
     def above(front: Array, reference: Array) -> RayVolume:
-        normal = np.abs(np.random.default_rng(0).standard_normal((DIRECTIONS, len(reference))))
+        normal = np.abs(np.random.default_rng(0).standard_normal((RAYS, len(reference))))
         rays = normal / np.linalg.norm(normal, axis=1, keepdims=True)
         reached = ((front - reference)[:, None, :] / rays).min(axis=2)  # (n, r)
         return RayVolume(reference, rays, reached.max(axis=0, initial=0.0))
 
-    def __call__(self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]) -> Gains:
+    def __call__(
+        self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]
+    ) -> tuple[Array, Slopes]:
         t, width = self._stations(moments)  # (m, r, s)
         logs = (len(self.reference) - 1) * np.log(t) + np.log(WEIGHTS / 2.0) + np.log(width)[:, :, None]
-        found = []
+        axes = []
         for k, (pairs, shares) in enumerate(zip(moments, weights, strict=True)):
             level = self.reference[k] + t * self.rays[:, k, None]
             z = [(mean[:, None, None] - level) / sd[:, None, None] for mean, sd in pairs]
-            rows = [
-                scipy.special.log_ndtr(one) + math.log(share) for one, share in zip(z, shares, strict=True)
-            ]
-            chance = np.logaddexp.reduce(rows, axis=0)
-            found.append((z, chance))
-            logs = logs + chance
-        flat = logs.reshape(len(logs), -1)
-        score = _log_sum(flat)
-        share = np.exp(logs - score[:, None, None])
-        by_mean: list[list[Array]] = []
-        by_sd: list[list[Array]] = []
-        for (z, chance), pairs, shares in zip(found, moments, weights, strict=True):
-            by_mean.append([])
-            by_sd.append([])
-            for one, (_, sd), weight in zip(z, pairs, shares, strict=True):
-                density = np.exp(-0.5 * one**2 - LOG_ROOT_TWO_PI + math.log(weight) - chance)
-                part = share * density
-                by_mean[-1].append(part.sum(axis=(1, 2)) / sd)
-                by_sd[-1].append(-(part * one).sum(axis=(1, 2)) / sd)
-        return Gains(score, by_mean, by_sd)
+            rows = [scipy.special.log_ndtr(one) + math.log(part) for one, part in zip(z, shares, strict=True)]
+            chance = rows[0] if len(rows) == 1 else np.logaddexp.reduce(rows, axis=0)
+            axes.append((z, chance))
+            logs += chance
+        score = _log_sum(logs.reshape(len(logs), -1))
+
+        def slopes() -> list[list[Moments]]:
+            share = np.exp(logs - score[:, None, None])
+            found = []
+            for (z, chance), pairs, shares in zip(axes, moments, weights, strict=True):
+                found.append(
+                    [
+                        self._derivatives(share * np.exp(-0.5 * one**2 - chance), one, sd, part)
+                        for one, (_, sd), part in zip(z, pairs, shares, strict=True)
+                    ]
+                )
+            return found
+
+        return score, slopes
+
+    @staticmethod
+    def _derivatives(density: Array, z: Array, sd: Array, weight: float) -> Moments:
+        factor = weight / (math.sqrt(2.0 * math.pi) * sd)
+        return density.sum(axis=(1, 2)) * factor, -(density * z).sum(axis=(1, 2)) * factor
 
     def _stations(self, moments: Sequence[Sequence[Moments]]) -> tuple[Array, Array]:
         """Where along each ray to look, and the width (m, r) of what is looked at."""
