@@ -86,9 +86,10 @@ def test_what_changes_gets_a_seal_and_the_rest_stays(path: Path) -> None:
 
 
 def test_a_store_that_says_it_is_older_than_its_tables_is_refused(path: Path) -> None:
+    """Version 6 has the tables of version 5, so a 5 in its place is read the same."""
     url = f"sqlite:///{path}"
     open_study(url, "corrected").close()
-    for version in range(1, schema.VERSION):
+    for version in range(1, max(schema.SINCE.values())):
         execute(path, f"UPDATE bopp_schema SET version = {version}")
         for read_only in (True, False):
             with pytest.raises((StudyError, StoreError), match="of a later one in bopp_"):

@@ -494,7 +494,7 @@ def finished(draw: st.DrawFn) -> tuple[Problem, Trial]:
     measurements = draw(st.dictionaries(NAMES, MEASUREMENTS, max_size=3))
     state: Any = draw(st.sampled_from(["done", "failed", "asked"]))
     if state != "done":
-        values = noise = {}
+        values, noise = {}, {}
     return problem, Trial(0, {"x": 0.5}, state, values, noise=noise, measurements=measurements)
 
 
