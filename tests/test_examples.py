@@ -56,6 +56,21 @@ def test_a_slip_of_the_pen_is_asked_for_again(tmp_path: Path) -> None:
     assert "Kept: 3 trials" in example(tmp_path, "laboratory.py", answers="41,5\n41.5\n\n")
 
 
+def test_a_mixture_adds_up(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, EXAMPLES / "mixture.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert ended.returncode == 0, ended.stderr
+    found = re.match(r"best roughness: ([\d.]+)\n", ended.stdout)
+    assert found
+    assert float(found[1]) < 1.3  # the best there is has about 1.0, a random one 5
+    assert ended.stdout.endswith("shares: 1.000000000\nfirings that broke a condition: 0\n")
+
+
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_four_workers_share_a_study(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = [request.getfixturevalue("postgres_url")] if store == "postgres" else []
