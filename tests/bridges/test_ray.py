@@ -42,8 +42,9 @@ from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Trial
 from bopp.bridges import ray as bridge
 from bopp.bridges.optuna import BoppSampler
 from bopp.bridges.ray import BoppSearch, earlier
-from bopp.errors import BoppError, RecipeError, SpaceError, StudyError, TellError
+from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StudyError, TellError
 from bopp.plain import read_recipe
+from bopp.problem import AtLeast, AtMost, Holds
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
 from bopp.result import Result
 
@@ -615,11 +616,192 @@ def test_a_missing_mode_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "mode"), [(["a", "b"], ["min", "max"]), (("a",), "min"), ("a", ["min"]), (None, ("min",))]
+    ("metric", "mode"),
+    [
+        (("a",), "min"),
+        ("a", ["min"]),
+        (None, ("min",)),
+        (["a", "b"], ["min"]),
+        (["a", "a"], ["min", "max"]),
+        ([], []),
+    ],
 )
-def test_several_metrics_are_refused(metric: Any, mode: Any) -> None:
-    with pytest.raises(StudyError, match="wants one metric and one mode"):
+def test_metrics_and_modes_that_do_not_match_are_refused(metric: Any, mode: Any) -> None:
+    with pytest.raises(StudyError, match="wanted one metric and one mode, or lists of them"):
         BoppSearch(LINE, metric, mode)
+
+
+@pytest.mark.parametrize("mode", [["min", "obs"], ["min", None], ["min", ["max"]]])
+def test_every_mode_of_several_is_checked(mode: Any) -> None:
+    with pytest.raises((StudyError, AssertionError), match="mode"):
+        BoppSearch(LINE, ["a", "b"], mode)
+
+
+BOTH: dict[str, bopp.problem.Direction] = {"loss": "minimize", "speed": "maximize"}
+MEMORY = [AtMost("memory", 4.0)]
+
+
+def reported(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A loss, a speed that is best where the loss is not, and the memory that it takes."""
+    layers = config["net"]["layers"]
+    return {"loss": loss(config), "speed": -float(layers), "memory": layers / 2, "epochs": 3, "done": True}
+
+
+def for_several(**settings: Any) -> BoppSearch:
+    return BoppSearch(SPACE, ["loss", "speed"], ["min", "max"], **settings)
+
+
+def test_suggestions_for_several_metrics_are_those_of_an_optimizer() -> None:
+    search, optimizer = for_several(seed=3), Optimizer(bopp.Problem(OURS, BOTH), seed=3)
+    for number in range(10):
+        trial, config = optimizer.ask(), search.suggest(str(number))
+        assert config == nested(trial.params)
+        result = reported(config)
+        search.on_trial_complete(str(number), result)
+        optimizer.tell(trial, {"loss": result["loss"], "speed": result["speed"]})
+    assert [trial.values for trial in known(search)] == [trial.values for trial in optimizer.trials]
+    assert known(search)[0].measurements.keys() == {"memory", "epochs"}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_suggestions_under_constraints_are_those_of_an_optimizer(several: bool) -> None:
+    """Of which some trials lack the value, as they lack one of several metrics."""
+    search = for_several(constraints=MEMORY) if several else searching(constraints=MEMORY)
+    objectives: dict[str, bopp.problem.Direction] = BOTH if several else {"loss": "minimize"}
+    optimizer = Optimizer(bopp.Problem(OURS, objectives, MEMORY))
+    for number in range(10):
+        trial, config = optimizer.ask(), search.suggest(str(number))
+        assert config == nested(trial.params)
+        lacking = {2: "memory", 4: "speed"}.get(number)
+        result = {name: value for name, value in reported(config).items() if name != lacking}
+        search.on_trial_complete(str(number), result)
+        optimizer.tell(trial, {name: result.get(name) for name in optimizer.problem.names})
+    assert [trial.values for trial in known(search)] == [trial.values for trial in optimizer.trials]
+    assert known(search)[2].unmeasured == ["memory"]
+    assert known(search)[4].unmeasured == (["speed"] if several else [])
+
+
+def test_a_constraint_may_be_on_the_metric_itself() -> None:
+    search = BoppSearch(LINE, "loss", "min", constraints=[AtLeast("loss", 0.5)])
+    search.suggest("a")
+    search.on_trial_complete("a", {"loss": 0.25})
+    assert dict(known(search)[0].values) == {"loss": 0.25}
+    with pytest.raises(NoResultError, match="none of 1 finished trials meets"):
+        _ = Result.from_json(state_of(search)["result"]).best
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({}, "no result under 'loss' or 'speed'"),
+        ({"memory": 1.0}, "no result under 'loss' or 'speed'"),
+        ({"loss": 1.0, "speed": math.nan, "memory": 1.0}, "'speed' was nan"),
+        ({"loss": 1.0, "speed": 1.0, "memory": math.inf}, "'memory' was inf"),
+        ({"loss": 1.0, "speed": "fast", "memory": 1.0}, "wanted a number as 'speed', got 'fast'"),
+    ],
+)
+def test_of_several_values_each_may_fail_a_trial(result: Any, words: str) -> None:
+    search = for_several(constraints=MEMORY)
+    search.suggest("a")
+    search.on_trial_complete("a", result)
+    (trial,) = known(search)
+    assert trial.state == "failed"
+    assert words in str(trial.error)
+
+
+def test_with_constraints_the_metric_may_come_from_the_tuner() -> None:
+    search = BoppSearch(LINE, mode="min", constraints=MEMORY)
+    with pytest.raises(StudyError, match="beside constraints it wants a metric too"):
+        search.suggest("a")
+    assert search.set_search_properties("loss", None, {})
+    search.suggest("a")
+    search.on_trial_complete("a", {"loss": 1.0, "memory": 2.0})
+    assert dict(known(search)[0].values) == {"loss": 1.0, "memory": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("constraints", "words"),
+    [
+        ([Holds("short", len)], "wanted AtMost and AtLeast of results, got Holds"),
+        (["memory < 4"], "wanted constraints AtMost, .* got 'memory < 4'"),
+        ("memory < 4", "wanted constraints AtMost, .* got 'memory < 4'"),
+        (4, "wanted constraints AtMost, .* got 4"),
+        ([AtMost("memory", math.nan)], "'memory': wanted a finite number as bound, got nan"),
+    ],
+)
+def test_what_is_no_constraint_on_a_result_is_refused(constraints: Any, words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        BoppSearch(constraints=constraints)
+
+
+def test_knowledge_of_one_metric_is_refused_beside_several() -> None:
+    guess = Guesses(near={"rate": 0.01})
+    words = r"several objectives, \['loss', 'speed'\].* got Guesses"
+    with pytest.raises(RecipeError, match=words):
+        for_several(knowledge=guess)
+    waiting = BoppSearch(metric=["loss", "speed"], mode=["min", "max"], knowledge=guess)
+    with pytest.raises(RecipeError, match=words):
+        waiting.set_search_properties(None, None, SPACE)
+
+
+def test_several_values_of_a_point_from_elsewhere_come_by_name() -> None:
+    point = {"rate": 0.1, "net": {"layers": 3, "kind": "tanh"}}
+    search = for_several(constraints=MEMORY)
+    search.add_evaluated_point(point, {"loss": 1.0, "speed": 2.0, "memory": 3.0})
+    search.add_evaluated_point(point, {"loss": 1.0, "memory": 3.0})
+    search.add_evaluated_point(point, None)
+    search.add_evaluated_point(point, {"loss": 1.0, "speed": 2.0, "memory": 3.0}, error=True)
+    with pytest.raises(TellError, match=r"wanted a dict with loss, speed, memory, got 1\.0"):
+        search.add_evaluated_point(point, 1.0)
+    assert [dict(trial.values) for trial in known(search)] == [
+        {"loss": 1.0, "speed": 2.0, "memory": 3.0},
+        {"loss": 1.0, "speed": None, "memory": 3.0},
+        {},
+        {},
+    ]
+    alone = searching(constraints=MEMORY)
+    alone.add_evaluated_point(point, 1.0)
+    assert dict(known(alone)[0].values) == {"loss": 1.0, "memory": None}
+    plain = searching()
+    plain.add_evaluated_point(point, {"loss": 1.0})
+    assert known(plain)[0].value == 1.0
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_search_for_several_metrics_goes_on_where_it_was_saved(given: bool, tmp_path: Path) -> None:
+    search, path = for_several(constraints=MEMORY), tmp_path / "state"
+    for number in range(8):
+        search.save(path)
+        again = for_several(constraints=MEMORY) if given else BoppSearch()
+        again.restore(path)
+        assert state_of(again) == state_of(search)
+        assert (again.metric, again.mode) == (["loss", "speed"], ["min", "max"])
+        config = search.suggest(str(number))
+        assert again.suggest(str(number)) == config
+        for one in (search, again):
+            one.on_trial_complete(str(number), reported(config))
+        assert state_of(again)["result"].count("done") == state_of(search)["result"].count("done")
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (BoppSearch(SPACE, ["speed", "loss"], ["max", "min"], constraints=MEMORY), "saved with metric"),
+        (BoppSearch(SPACE, ["loss", "speed"], ["min", "min"], constraints=MEMORY), "saved with mode"),
+        (searching(constraints=MEMORY), "saved with metric"),
+        (for_several(constraints=[AtMost("memory", 5.0)]), "saved with constraints .*4.0.* here .*5.0"),
+    ],
+)
+def test_a_state_of_other_objectives_or_constraints_is_refused(
+    other: BoppSearch, words: str, tmp_path: Path
+) -> None:
+    for_several(constraints=MEMORY).save(tmp_path / "state")
+    refuses(other, tmp_path / "state", StudyError, words)
+
+
+def test_a_state_without_constraints_is_refused_where_there_are_some(tmp_path: Path) -> None:
+    for_several().save(tmp_path / "state")
+    refuses(for_several(constraints=MEMORY), tmp_path / "state", StudyError, r"saved with constraints \[\]")
 
 
 @pytest.mark.parametrize("settings", [{"seed": -1}, {"seed": "one"}, {"seed": None}, {"recipe": "random"}])
@@ -744,13 +926,15 @@ EARLIER: dict[str, Any] = {
     "epochs": 3,
 }
 EARLIER_POINT = {"rate": 0.1, "net": {"layers": 4, "kind": "gelu"}, "steps": 0.5, "ours": 3}
-STATE_1 = Path(__file__).parent / "states" / "ray-1.json"
+STATES = Path(__file__).parent / "states"
 
 
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("space", [EARLIER, None], ids=["with its space", "without"])
-def test_a_state_of_format_1_is_read(space: Any, tmp_path: Path) -> None:
+def test_a_state_of_an_earlier_format_is_read(space: Any, number: int, tmp_path: Path) -> None:
+    path = STATES / f"ray-{number}.json"
     search = BoppSearch(space, "loss", "min", points_to_evaluate=[EARLIER_POINT], seed=4)
-    search.restore(STATE_1)
+    search.restore(path)
     trials = known(search)
     origins = ["observed", "queued", *["suggested"] * 8]
     assert [trial.origin for trial in trials] == origins
@@ -759,14 +943,14 @@ def test_a_state_of_format_1_is_read(space: Any, tmp_path: Path) -> None:
     assert search.suggest("trial 7")["ours"] == trials[8].params["ours"]
 
     read = Result.from_json(state_of(search)["result"])
-    recipe = read_recipe(json.loads(STATE_1.read_text())["recipe"])
-    assert recipe != Recipe.default()  # it goes on with its own, whatever is the default today
+    recipe = read_recipe(json.loads(path.read_text())["recipe"])
+    assert number > 1 or recipe != Recipe.default()  # it goes on with its own, whatever is the default today
     following = Optimizer(read.space, seed=4, recipe=recipe, trials=read.trials).ask().params
     config = search.suggest("next")
     assert (config["rate"], config["ours"]) == (following["rate"], following["ours"])
 
     search.save(tmp_path / "state")
-    assert state_of(search)["format"] == 2
+    assert state_of(search)["format"] == 3
     again = BoppSearch(space, "loss", "min", points_to_evaluate=[EARLIER_POINT], seed=4)
     again.restore(tmp_path / "state")
     assert state_of(again) == state_of(search)
@@ -991,7 +1175,7 @@ def test_what_was_changed_in_a_state_is_noticed(tmp_path: Path) -> None:
     good = state_of(after(3, searching()))
     result = json.loads(good["result"])
     worse: list[dict[str, Any]] = [
-        {**good, "format": 3},
+        {**good, "format": 4},
         {**good, "format": None},
         {name: part for name, part in good.items() if name != "numbers"},
         {**good, "numbers": {"a": 99}},
@@ -1210,6 +1394,19 @@ def test_the_state_beside_the_results_is_the_whole_run(limited: Run) -> None:
     assert saved_state(limited.path) == limited.state
     (path,) = limited.path.glob("searcher-state-*.json")
     assert state_of(restored(path)) == limited.state
+
+
+def test_a_run_for_several_metrics_leaves_metric_and_mode_to_the_searcher(
+    cluster: str, tmp_path: Path
+) -> None:
+    search = BoppSearch(metric=["loss", "speed"], mode=["min", "max"], constraints=MEMORY)
+    limiter = ConcurrencyLimiter(search, max_concurrent=2)
+    results = tuner(reported, tmp_path, limiter, 8, SPACE, metric=None, mode=None).fit()
+    assert not results.errors
+    seen = {(one.metrics["loss"], one.metrics["speed"], one.metrics["memory"]) for one in results}
+    assert seen == {tuple(trial.values.values()) for trial in known(search)}
+    assert saved_state(Path(results.experiment_path)) == state_of(search)
+    assert search.result.front == search.result.problem.front(known(search))
 
 
 def fragile(config: dict[str, Any]) -> dict[str, float]:
@@ -1653,10 +1850,9 @@ def test_a_searcher_that_got_no_mode_takes_the_same_space_with_one() -> None:
     assert search.set_search_properties("loss", "min", LINE)
 
 
-@pytest.mark.parametrize(("metric", "mode"), [(["a", "b"], "min"), (["a", "b"], ["min", "max"])])
-def test_several_metrics_of_a_tuner_are_refused(metric: Any, mode: Any) -> None:
+def test_metrics_of_a_tuner_that_do_not_match_its_mode_are_refused() -> None:
     with pytest.raises(StudyError, match="one metric"):
-        BoppSearch().set_search_properties(metric, mode, LINE)
+        BoppSearch().set_search_properties(["a", "b"], "min", LINE)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
     tuning = tune.TuneConfig(metric="loss", mode="min", search_alg=BoppSearch(seed=0))
     tuner = tune.Tuner(train, param_space=space, tune_config=tuning)
 
+Several metrics are several objectives: they and their modes are given to the searcher, and not to the tuner.
+
 The state that `save` writes is JSON.
 """
 
@@ -26,6 +28,7 @@ from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
 from bopp.bridges.sources import listed, translated
+from bopp.constraint import checked_constraint
 from bopp.errors import RecipeError, SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
 from bopp.legible import brief
@@ -33,7 +36,7 @@ from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import has_parts_of_yours, write_part, written_alike
 from bopp.plain import other_part, read_parameter, read_recipe, write_parameter, write_recipe
-from bopp.problem import Direction
+from bopp.problem import AtLeast, AtMost, Direction, Problem
 from bopp.pseudo import Earlier
 from bopp.recipe import Recipe
 from bopp.result import Result
@@ -47,7 +50,7 @@ with extra("ray"):
     from ray.tune.search.variant_generator import assign_value, parse_spec_vars
 
 DIRECTIONS: dict[str, Direction] = {"min": "minimize", "max": "maximize"}
-FORMAT = 2  # 1 held a result of format 1
+FORMAT = 3  # 1 held a result of format 1; 2 had one metric
 BOOKKEEPING = {*AUTO_RESULT_KEYS, *DEBUG_METRICS, DEFAULT_METRIC}  # what Ray adds to a report
 FUNCTIONS: dict[str, Callable[..., Foreign]] = {
     "real": real,
@@ -59,22 +62,27 @@ FUNCTIONS: dict[str, Callable[..., Foreign]] = {
 
 Keys = tuple[Any, ...]
 Call = tuple[str, list[Any]]
+Words = str | list[str] | None  # a metric or a mode, or one for each objective
 
 
 class BoppSearch(Searcher):
     """Suggests what bopp would; running trials are pending points, those without a value failed ones.
 
+    Of several metrics, and of those that constraints name, a trial may lack some, which were not measured.
+
     Args:
         space: a dict of name to a domain of Ray Tune, or to a Float, Int or Choice, nested if you like; None
             if it is the `param_space` of the tuner. The `when` of one may name others, nested ones as
             "model/kind"; where it does not apply, it is not in the config.
-        metric: the name of the result to optimise; None if the tuner has both space and metric.
-        mode: "min" or "max"; None if the tuner has both space and mode.
+        metric: the name of the result to optimise; None if the tuner has both space and metric. A list of
+            names for several objectives, in which case the tuner has neither metric nor mode.
+        mode: "min" or "max", or a list of these; None if the tuner has both space and mode.
         points_to_evaluate: configs to try first.
         seed: the same seed and the same results give the same suggestions.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure, in values of the space; names that are nested are
             written as "model/kind".
+        constraints: `AtMost` and `AtLeast`, by names of results.
     """
 
     CKPT_FILE_TMPL = "searcher-state-{}.json"
@@ -82,17 +90,19 @@ class BoppSearch(Searcher):
     def __init__(
         self,
         space: Mapping[str, Any] | None = None,
-        metric: str | None = None,
-        mode: str | None = None,
+        metric: str | Sequence[str] | None = None,
+        mode: str | Sequence[str] | None = None,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         seed: int = 0,
         recipe: Recipe | None = None,
         knowledge: Knowledge = (),
+        constraints: Iterable[AtMost | AtLeast] = (),
     ):
-        _check_single(metric, mode)
+        metric, mode = _checked(metric, mode)
         super().__init__(metric=metric, mode=mode)
-        self._metric: str | None = metric
-        self._mode: str | None = mode
+        self._metric: Words = metric
+        self._mode: Words = mode
+        self._constraints = _limits(constraints)
         self._points = list(points_to_evaluate or ())
         self._seed = checked_seed(seed)
         self._recipe, self._named = checked_recipe(recipe), recipe is not None
@@ -101,23 +111,25 @@ class BoppSearch(Searcher):
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}
         self._restored = False
-        if self._layout and mode:
-            self._optimizer = self._optimizer_of(self._layout, mode)
+        if self._layout and mode and (metric or not self._constraints):
+            self._optimizer = self._optimizer_of(self._layout, metric, mode)
 
-    def set_search_properties(
-        self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
-    ) -> bool:
+    def set_search_properties(self, metric: Words, mode: Words, config: dict[str, Any], **spec: Any) -> bool:
         """Take from the tuner what was not given here; False if both gave a space."""
-        metric, mode = self._metric or metric, self._mode or mode
-        _check_single(metric, mode)
+        metric, mode = _checked(self._metric or metric, self._mode or mode)
         given = _Layout.of(config) if _domains(config) else None
         if given and self._layout and not (self._restored and alike(given.written, self._layout.written)):
             return False
         layout = given or self._layout
         if layout and not self._optimizer:
-            self._optimizer = self._optimizer_of(layout, mode)
+            self._optimizer = self._optimizer_of(layout, metric, mode)
         self._layout, self._metric, self._mode = layout, metric, mode
         return True
+
+    @property
+    def result(self) -> Result:
+        """What is known so far, with nested names as "model/kind"."""
+        return self._begun()[1].result
 
     def suggest(self, trial_id: str) -> dict[str, Any]:
         """The config of a trial."""
@@ -129,7 +141,7 @@ class BoppSearch(Searcher):
     def on_trial_complete(
         self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False
     ) -> None:
-        """Record the last result of a trial; without a number under the metric, the trial is a failed one.
+        """Record the last result of a trial; without a number under any metric, the trial is a failed one.
 
         The other numbers of the result are kept as measurements.
         """
@@ -137,26 +149,39 @@ class BoppSearch(Searcher):
         trial = optimizer.trials[self._numbers[trial_id]] if trial_id in self._numbers else None
         if trial is None or trial.state != "asked":
             return
-        name = self._metric or DEFAULT_METRIC
-        value = (result or {}).get(name)
+        values = self._values(optimizer.problem, result or {})
         try:
-            if error or value is None:
-                raise TellError("the trial ended in an error" if error else f"no result under {name!r}")
-            optimizer.tell(trial, {**_measurements(result or {}, name), "value": value})
+            if error:
+                raise TellError("the trial ended in an error")
+            if all(values[name] is None for name in optimizer.problem.objectives):
+                metrics = [self._result(name) for name in optimizer.problem.objectives]
+                raise TellError(f"no result under {' or '.join(map(repr, metrics))}")
+            optimizer.tell(trial, {**_measurements(result or {}, map(self._result, values)), **values})
         except TellError as reason:
             optimizer.fail(trial, str(reason))
 
     def add_evaluated_point(
         self,
         parameters: Mapping[str, Any],
-        value: float | None,
+        value: float | Mapping[str, float | None] | None,
         error: bool = False,
         pruned: bool = False,
         intermediate_values: Sequence[float] | None = None,
     ) -> None:
-        """Record a result from elsewhere; one that failed, or has no value, is a failed trial."""
+        """Record a result from elsewhere; one that failed, or has no value, is a failed trial.
+
+        Args:
+            value: a number, or a dict of these by the names of the metrics and of what constraints name.
+        """
         layout, optimizer = self._begun()
-        optimizer.observe(layout.params(parameters), None if error else value)
+        objectives = list(optimizer.problem.objectives)
+        if not isinstance(value, Mapping) and len(objectives) == 1:
+            value = {self._result(objectives[0]): value}
+        if error or value is None:
+            value = {}
+        if isinstance(value, Mapping):
+            value = self._values(optimizer.problem, value)
+        optimizer.observe(layout.params(parameters), value)
 
     def save(self, checkpoint_path: str | PathLike[str]) -> None:
         """Write everything known so far to a file, as JSON."""
@@ -177,19 +202,24 @@ class BoppSearch(Searcher):
         """
         with reading(f"{checkpoint_path} is no state of a BoppSearch", StudyError):
             state = json.loads(Path(checkpoint_path).read_bytes())
-            if state["format"] not in (1, FORMAT):
+            if state["format"] not in range(1, FORMAT + 1):
                 raise StudyError(f"wanted a state of format {FORMAT} or before, got {state['format']!r}")
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
             saved = self._saved_recipe(state["recipe"])
             self._check_setting(state, self._setting(layout, metric, mode), saved or self._recipe)
-            trials = Result.from_json(state["result"]).trials
+            result = Result.from_json(state["result"])
+            constraints = self._constraints or result.problem.limits
+            if constraints != result.problem.limits:
+                there, here = (list(one) for one in (result.problem.limits, constraints))
+                raise StudyError(f"the state was saved with constraints {there}, here they are {here}")
+            trials = result.trials
             numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
-        optimizer = self._optimizer_of(layout, mode, trials, saved)
+        optimizer = self._optimizer_of(layout, metric, mode, trials, saved, constraints)
         self._recipe = saved or self._recipe
         self._restored = self._restored or self._layout is None
         self._layout, self._metric, self._mode = layout, metric, mode
-        self._optimizer, self._numbers = optimizer, numbers
+        self._optimizer, self._numbers, self._constraints = optimizer, numbers, constraints
 
     def _saved_recipe(self, parts: Mapping[str, Any]) -> Recipe | None:
         """The recipe of a state, if it is to be used in place of the default, which may have changed."""
@@ -201,18 +231,20 @@ class BoppSearch(Searcher):
     def _optimizer_of(
         self,
         layout: _Layout,
-        mode: str | None,
+        metric: Words,
+        mode: Words,
         trials: Sequence[Trial] = (),
         saved: Recipe | None = None,
+        constraints: Sequence[AtMost | AtLeast] | None = None,
     ) -> Optimizer:
         """An optimizer with these trials; points to evaluate that are among them are not handed out again."""
-        if mode not in DIRECTIONS:
-            raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
+        limits = self._constraints if constraints is None else constraints
+        problem = Problem(layout.space, _objectives(metric, mode, bool(limits)), limits)
         begun = None if saved else self._optimizer
         recipe = saved or (begun.recipe if begun else self._recipe)
         knowledge = () if begun else self._knowledge  # else a function of yours is called anew
         known = [translated(policy, layout.translation) for policy in knowledge]
-        optimizer = Optimizer(layout.space, DIRECTIONS[mode], self._seed, recipe, trials, known)
+        optimizer = Optimizer(problem, None, self._seed, recipe, trials, known)
         for point in self._points[sum(trial.origin == "queued" for trial in trials) :]:
             optimizer.enqueue(layout.params(point))
         return optimizer
@@ -221,10 +253,19 @@ class BoppSearch(Searcher):
         if not self._layout or not self._optimizer:
             raise StudyError(
                 "BoppSearch wants a space and a mode: give them to it, or param_space and mode to the tuner"
+                + "; beside constraints it wants a metric too" * bool(self._constraints)
             )
         return self._layout, self._optimizer
 
-    def _setting(self, layout: _Layout, metric: str | None, mode: str | None) -> dict[str, Any]:
+    def _result(self, name: str) -> str:
+        """The name of the result that is a declared value; an only objective has none of its own."""
+        return name if self._constraints or isinstance(self._metric, list) else self._metric or DEFAULT_METRIC
+
+    def _values(self, problem: Problem, result: Mapping[str, Any]) -> dict[str, Any]:
+        """The declared values of a result, None where it has none."""
+        return {name: result.get(self._result(name)) for name in problem.names}
+
+    def _setting(self, layout: _Layout, metric: Words, mode: Words) -> dict[str, Any]:
         """What has to be the same when a state is restored."""
         return {
             "metric": metric,
@@ -376,22 +417,57 @@ def _made(name: str, function: str, arguments: Sequence[Any]) -> Foreign:
         raise SpaceError(f"{name!r}: {error}") from None
 
 
-def _measurements(result: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    """The numbers of a result other than the metric and those that Ray adds itself."""
+def _measurements(result: Mapping[str, Any], declared: Iterable[str]) -> dict[str, Any]:
+    """The numbers of a result other than declared values and those that Ray adds itself."""
+    bound = set(declared)
     return {
         name: value
         for name, value in result.items()
         if isinstance(name, str)
         and isinstance(value, Real)
         and not isinstance(value, bool)
-        and name != metric
+        and name not in bound
         and name.partition("/")[0] not in BOOKKEEPING
     }
 
 
-def _check_single(metric: Any, mode: Any) -> None:
-    if not isinstance(metric, str | None) or not isinstance(mode, str | None):
-        raise StudyError(f"BoppSearch wants one metric and one mode, got {metric!r} and {mode!r}")
+def _checked(metric: Any, mode: Any) -> tuple[Words, Words]:
+    """A metric and a mode, or lists of as many, each metric once."""
+    if isinstance(metric, str | None) and isinstance(mode, str | None):
+        return metric, mode
+    lists = [isinstance(one, list | tuple) for one in (metric, mode)]
+    if not all(lists) or not 0 < len(metric) == len(set(map(str, metric))) == len(mode):
+        raise StudyError(
+            f"wanted one metric and one mode, or lists of them that are as long as each other, with no "
+            f"metric twice, got {metric!r} and {mode!r}"
+        )
+    return list(metric), list(mode)
+
+
+def _limits(constraints: Any) -> tuple[AtMost | AtLeast, ...]:
+    """Constraints on results."""
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    limits: list[AtMost | AtLeast] = []
+    for one in constraints if several else [constraints]:
+        limit = checked_constraint(one)
+        if not isinstance(limit, AtMost | AtLeast):
+            raise RecipeError(f"constraints: wanted AtMost and AtLeast of results, got {brief(one)}")
+        limits.append(limit)
+    return tuple(limits)
+
+
+def _objectives(metric: Words, mode: Words, named: bool) -> dict[str, Direction]:
+    """The objectives with their directions; an only one has the name of its metric if it has to be named."""
+    if isinstance(metric, list) and isinstance(mode, list):
+        return {name: _direction(way) for name, way in zip(metric, mode, strict=True)}
+    name = metric if isinstance(metric, str) else DEFAULT_METRIC
+    return {name if named else "value": _direction(mode)}
+
+
+def _direction(mode: Any) -> Direction:
+    if not isinstance(mode, str) or mode not in DIRECTIONS:
+        raise StudyError(f"mode must be 'min' or 'max', got {mode!r}")
+    return DIRECTIONS[mode]
 
 
 def _jsonable(value: Any) -> Any:

@@ -141,9 +141,10 @@ class BoppSearchCV(BaseSearchCV):
                 else:
                     optimizer.tell(trial, answer)
         self.result_ = optimizer.result
-        if results is None:
+        if results is not None:
+            self.front_ = _front(results, searched)
+        elif failure:
             raise failure
-        self.front_ = _front(results, searched)
 
     def _searched(self, scores: Sequence[str]) -> dict[str, str]:
         """The objectives, each with the name of its score; that of the score to refit by comes first."""
