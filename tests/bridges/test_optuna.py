@@ -73,6 +73,7 @@ Objective = Callable[[Mapping[str, Any]], float]
 
 UNIT: Distributions = {"x": FloatDistribution(0.0, 1.0)}
 SQUARE: Distributions = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
+WAYS: list[Direction] = ["minimize", "maximize"]
 PLANE: dict[str, Parameter] = {"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}
 BOARD: Distributions = {"x": IntDistribution(0, 15), "y": IntDistribution(0, 15)}
 MIXED: Distributions = {
@@ -362,17 +363,13 @@ def test_a_suggestion_for_several_objectives_is_that_of_an_optimizer(count: int)
 @pytest.mark.parametrize("objectives", [1, 2])
 def test_a_suggestion_under_constraints_is_that_of_an_optimizer(objectives: int) -> None:
     """One constraint was measured in every complete trial, another one in some; one trial failed."""
-    study = optuna.create_study(directions=["minimize", "maximize"][:objectives], sampler=BoppSampler(seed=3))
-    problem = Problem(
-        PLANE,
-        dict([("a", "minimize"), ("b", "maximize")][:objectives]),
-        [AtMost("heavy", 0.0), AtMost("long", 0.0)],
-    )
+    study = optuna.create_study(directions=WAYS[:objectives], sampler=BoppSampler(seed=3))
+    named = dict(zip("ab", WAYS[:objectives], strict=False))
+    problem = Problem(PLANE, named, [AtMost("heavy", 0.0), AtMost("long", 0.0)])
     optimizer = bopp.Optimizer(problem, seed=3)
     for number, params in enumerate(scattered(10)):
         values, heavy, long = two(params)[:objectives], 0.5 - params["x"], params["y"] - 0.9
         limits = {"long": long, "heavy": heavy} if number % 3 else {"heavy": heavy}
-        named = dict(zip("ab", values, strict=False))
         if number == 4:
             study.add_trial(
                 create_trial(
@@ -382,7 +379,8 @@ def test_a_suggestion_under_constraints_is_that_of_an_optimizer(objectives: int)
             optimizer.observe(params, None if objectives == 1 else {"a": None, "b": None})
         else:
             study.add_trial(told(params, values, limits))
-            optimizer.observe(params, named | {"heavy": heavy, "long": limits.get("long")})
+            measured = dict(zip("ab", values, strict=False))
+            optimizer.observe(params, measured | {"heavy": heavy, "long": limits.get("long")})
 
     assert study.ask(SQUARE).params == optimizer.ask().params
 
@@ -461,14 +459,13 @@ def constrained(trial: optuna.Trial) -> tuple[float, float]:
 
 
 def test_a_resumed_study_of_several_objectives_goes_on_as_an_unbroken_one(tmp_path: Path) -> None:
-    ways = ["minimize", "maximize"]
-    unbroken = optuna.create_study(directions=ways, sampler=BoppSampler(seed=4))
+    unbroken = optuna.create_study(directions=WAYS, sampler=BoppSampler(seed=4))
     unbroken.optimize(constrained, n_trials=9)
     url = f"sqlite:///{tmp_path}/study.db"
     for _ in range(9):
         bridge._remembered = ()
         resumed = optuna.create_study(
-            storage=url, study_name="a", directions=ways, sampler=BoppSampler(seed=4), load_if_exists=True
+            storage=url, study_name="a", directions=WAYS, sampler=BoppSampler(seed=4), load_if_exists=True
         )
         resumed.optimize(constrained, n_trials=1)
     assert params_of(resumed) == params_of(unbroken)
@@ -476,7 +473,7 @@ def test_a_resumed_study_of_several_objectives_goes_on_as_an_unbroken_one(tmp_pa
 
 def test_two_studies_of_one_name_and_other_directions_are_two() -> None:
     found = []
-    for ways in (["minimize", "maximize"], ["maximize", "maximize"]):
+    for ways in (WAYS, [WAYS[1], WAYS[1]]):
         study = optuna.create_study(study_name="same", directions=ways, sampler=BoppSampler())
         study.add_trials([told(params, two(params)) for params in scattered(9)])
         found.append(study.ask(SQUARE).params)
