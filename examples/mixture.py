@@ -24,9 +24,8 @@ def roughness(params: bopp.Params) -> float:
     """Stands for a firing: the roughness of the glaze in micrometres."""
     off = (params["feldspar"] - 0.42) ** 2 + (params["silica"] - 0.3) ** 2 + (params["chalk"] - 0.18) ** 2
     melting = 1300.0 - 300.0 * params["chalk"]
-    return (
-        1.0 + 40.0 * off + ((params["degrees"] - melting) / 60.0) ** 2 + 0.1 * math.sin(20 * params["kaolin"])
-    )
+    cold = (params["degrees"] - melting) / 60.0
+    return float(1.0 + 40.0 * off + cold**2 + 0.1 * math.sin(20.0 * params["kaolin"]))
 
 
 def main() -> None:

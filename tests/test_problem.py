@@ -647,9 +647,11 @@ def test_a_condition_that_raises_is_named_with_the_params() -> None:
     with pytest.raises(NoResultError, match="'c small'"):
         problem.best([trial(0, value=1.0)])
     assert not problem.reaches(trial(0, value=1.0), 2.0)
-    with pytest.raises(RecipeError, match=r"the constraint 'c small' raised KeyError\('c'\) for .*'a'") as caught:
+    with pytest.raises(
+        RecipeError, match=r"the constraint 'c small' raised KeyError\('c'\) for .*'a'"
+    ) as ended:
         bopp.minimize(lambda p: p["a"], SPACE, 4, constraints=problem.constraints, progress=False)
-    assert isinstance(caught.value.__cause__, KeyError)
+    assert isinstance(ended.value.__cause__, KeyError)
 
 
 def test_a_condition_cannot_change_the_params() -> None:

@@ -45,7 +45,7 @@ MIXED = {
     "t": Float(0, 10),
     "half": Fixed(0.5),
 }
-MIXED_SUM = [
+MIXED_SUM: list[Condition] = [
     Linear({"rate": 1, "n": 0.1, "s": 1, "t": 1, "half": 2}, equals=7),
     Linear({"n": 1, "t": 2}, at_most=20),
     Holds("z wants few", lambda p: p["kind"] != "z" or p["n"] < 20),
@@ -188,7 +188,7 @@ def test_a_best_point_on_the_edge_of_what_is_allowed_is_found() -> None:
 
 def test_the_best_of_a_ten_thousandth_of_the_space_is_found() -> None:
     def far(params: Params) -> float:
-        return sum((params[name] - 0.33) ** 2 for name in "abcd")
+        return float(sum((params[name] - 0.33) ** 2 for name in "abcd"))
 
     result = bopp.minimize(far, SHARES, 25, constraints=[RARE], progress=False)
     assert_allowed(result.problem, [trial.params for trial in result.trials])
@@ -376,7 +376,7 @@ def test_better_values_where_nothing_is_allowed_do_not_lead_astray() -> None:
     }  # adds up to 1.3: the best mixture is 0.075 less of each
 
     def away(params: Params) -> float:
-        return sum((params[name] - goal[name]) ** 2 for name in goal)
+        return float(sum((params[name] - goal[name]) ** 2 for name in goal))
 
     optimizer = Optimizer(problem_of("a mixture"))
     for shift in (0.0, 0.1, -0.03, 0.2):
