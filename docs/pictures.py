@@ -1,4 +1,4 @@
-"""Draw the pictures of the README: `make pictures`."""
+"""Draw the pictures of the README and of the page on goals: `make pictures`."""
 
 import runpy
 from dataclasses import replace
@@ -13,6 +13,7 @@ import bopp
 from bopp.data import Array, History
 from bopp.known import Known
 from bopp.model import believe
+from bopp.problem import Direction
 from bopp.pseudo import Failed, Pending, none
 from bopp.score import AverageScore
 from bopp.suggest import suggest
@@ -75,8 +76,26 @@ def pseudo_points() -> Figure:
     return figure
 
 
+def networks() -> bopp.Result:
+    """Networks that are to be exact and quick, and must not be too large."""
+
+    def train(rate: float, layers: int, width: int) -> dict[str, float]:
+        error = 0.05 + 0.03 * (np.log10(rate) + 2.5 + 0.1 * layers) ** 2 + 1.2 / np.sqrt(layers * width)
+        return {
+            "error": float(error),
+            "latency": 2.0 + 0.004 * layers * width**1.2,
+            "memory": layers**0.5 * width / 16,
+        }
+
+    space = {"rate": (1e-5, 1e-1, "log"), "layers": (1, 12), "width": (8, 256, "log")}
+    aims: dict[str, Direction] = {"error": "minimize", "latency": "minimize"}
+    problem = bopp.Problem(space, aims, [bopp.AtMost("memory", 4.0)])
+    return bopp.optimize(train, problem, budget=50, seed=0)
+
+
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
+    networks().plot_front(PICTURES / "front.png", title="networks of at most 4 MB")
     pseudo_points().savefig(PICTURES / "pseudo-points.png", dpi=130)
     example = runpy.run_path(str(EXAMPLE))
     problem = bopp.Problem(example["SPACE"], {"error": "minimize"})

@@ -1234,7 +1234,7 @@ def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, tmp_path: Pat
     assert (told.values, told.noise) == ({"error": 0.1, "memory": 7.0}, {"error": 0.02})
     assert told.measurements == {"seconds": 3.0}
     assert bopp("best", url).out.split()[:4] == ["error", "0.1", "memory", "7.0"]
-    assert bopp("trials", url, "--csv").out.splitlines()[0].endswith("notes,seconds")
+    assert bopp("trials", url, "--csv").out.splitlines()[0].endswith("notes,breaks,seconds")
 
 
 def test_a_study_is_switched_to_another_recipe(bopp: Bopp, tmp_path: Path) -> None:

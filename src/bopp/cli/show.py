@@ -181,6 +181,8 @@ def plot(
         result = result.of(objective)
         others = {other: one.of(objective) for other, one in others.items()}
     names = list(result.problem.objectives)
+    if kind and kind not in OF_SEVERAL and len(names) > 1:
+        raise ConfigError(f"--kind {kind} wants one objective: --objective with one of {', '.join(names)}")
     draw: dict[Picture, Any] = {
         "convergence": drawing.convergence,
         "front": drawing.front,
