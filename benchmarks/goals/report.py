@@ -22,7 +22,7 @@ ABOUT = {
         "Regret is the gap between the best value that met all constraints and the best known one, as a "
         "share of the gap between the worst such value of a random sample and the best known one. 0 in log10 "
         "is thus as bad as the worst random point, and a run that has met all constraints nowhere yet counts "
-        "as that; -8 is the least that is told apart. How many runs had nothing feasible is counted beside it."
+        "as that; -8 is the least that is told apart. Runs with nothing feasible are counted beside it."
     ),
     "objectives": (
         "Missing is the share of the hypervolume that was not reached, of all that can be reached, with the "
@@ -36,17 +36,17 @@ Nothing of bopp was chosen on the problems of this page: there are others for th
 `benchmarks/goals/choosing.py`.
 
 Differences are in dex, powers of ten, and are taken run by run, from the same given points; negative ones
-favour bopp. Ranks are among those in the table, the best being 1. Intervals are 95 % bootstrap intervals: over
-all problems, whole problems are drawn, as the runs on one are alike; within a problem, runs. Where somebody
-has not run on all tasks, a table has the tasks that all in it have run. Each run had one thread."""
+favour bopp. Ranks are among those in the table, the best being 1. Intervals are 95 % bootstrap intervals:
+over all problems, whole problems are drawn, as the runs on one are alike; within a problem, runs. Where
+somebody has not run on all tasks, a table has the tasks that all in it have run. Each run had one thread."""
 OPTIMIZERS = {
     "bopp": "bopp as it comes: `Optimizer(Problem(space, objectives, constraints), seed=...)`",
     "bopp-reference": "the same, told the reference point of the hypervolume; several objectives only",
     "botorch": (
         "`SingleTaskGP` for each outcome, in float64, inputs normalised, values standardised; one "
-        "objective: `LogConstrainedExpectedImprovement`, and `LogProbabilityOfFeasibility` while nothing is feasible; "
-        "several: `qLogNoisyExpectedHypervolumeImprovement`, 128 Sobol samples, told the reference point, "
-        "`prune_baseline=True`; 10 restarts of 512 points"
+        "objective: `LogConstrainedExpectedImprovement`, and `LogProbabilityOfFeasibility` while nothing is "
+        "feasible; several: `qLogNoisyExpectedHypervolumeImprovement`, 128 Sobol samples, told the reference "
+        "point, `prune_baseline=True`; 10 restarts of 512 points"
     ),
     "gpsampler": "Optuna's `GPSampler`, with `set_constraint`",
     "tpe": "Optuna's `TPESampler`, with `set_constraint`",
@@ -89,8 +89,7 @@ def comparison(part: str) -> str:
     records = read_all(KEPT[part])
     labels = list(dict.fromkeys([*PEERS, *sorted({record.peer for record in records})]))
     peers = [label for label in labels if any(record.peer == label for record in records)]
-    parts = [part for group in TITLES for part in _section(records, part, group, peers)]
-    return "\n\n".join(parts)
+    return "\n\n".join(text for group in TITLES for text in _section(records, part, group, peers))
 
 
 def _problems() -> list[list[str]]:
@@ -113,11 +112,12 @@ def _section(records: Sequence[Record], part: str, group: str, peers: Sequence[s
             "bopp against each, on the runs that both have made, with 95 % intervals:",
             standings.duel_table(table),
         ]
-    return [*parts, *_details(found[0], records, group)]
+    complete = [field for field in found if len(_kinds(field)) == len(_kinds(table))]
+    return [*parts, *_details((complete or found)[0], records, group)]
 
 
 def _details(field: Scores, records: Sequence[Record], group: str) -> list[str]:
-    """Problem by problem."""
+    """Problem by problem, with as many peers as have run on all of them."""
     parts = ["### Problem by problem"]
     for t in TIMES:
         parts += [
@@ -138,8 +138,11 @@ def _details(field: Scores, records: Sequence[Record], group: str) -> list[str]:
 
 
 def _size(field: Scores) -> str:
-    problems = {subject.kind for subject in field.subjects}
-    return f"{len(field.subjects)} runs of {len(problems)} problems that all of these have made"
+    return f"{len(field.subjects)} runs of {len(_kinds(field))} problems that all of these have made"
+
+
+def _kinds(field: Scores) -> set[str]:
+    return set(field.kinds)
 
 
 def _speed(kept: dict[str, Any] | None) -> list[str]:
