@@ -11,7 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import BoppError, Choice, Float, Int, Optimizer, Problem, Result, Trial
+from bopp import (
+    AtLeast,
+    AtMost,
+    BoppError,
+    Choice,
+    Float,
+    Holds,
+    Int,
+    Optimizer,
+    Problem,
+    Result,
+    Trial,
+    pseudo,
+)
 from bopp.errors import NoResultError
 from bopp.parameter import Parameter
 from bopp.problem import Direction
@@ -338,3 +351,117 @@ def test_the_best_so_far_of_a_run_is_its_result() -> None:
         opt.tell(trial, objective(trial.params))
     assert opt.result.trials == opt.trials
     assert opt.result.best == opt.best
+
+
+GOALS = Problem(
+    {"x": Float(0, 10)},
+    {"error": "minimize", "speed": "maximize"},
+    [AtMost("memory", 16.0), AtLeast("life", 1.0), Holds("small", lambda p: p["x"] < 9.0)],
+    reference={"error": 9.0, "speed": 0.0},
+)
+
+
+def told(
+    number: int, error: float | None, speed: float | None, memory: float | None, life: float | None
+) -> Trial:
+    values = {"error": error, "speed": speed, "memory": memory, "life": life}
+    noise = {"speed": 0.5} if speed is not None else {}
+    return Trial(number, {"x": float(number)}, "done", values, noise=noise, measurements={"note": "a"})
+
+
+TRADED = Result(
+    GOALS,
+    (
+        told(0, 3.0, 2.0, 1.0, 2.0),
+        Trial(1, {"x": 1.0}, "failed", error="no"),
+        told(2, 2.0, 9.0, 17.0, 2.0),
+        told(3, 4.0, 3.0, 16.0, 1.0),
+        told(4, None, 3.5, None, None),
+        Trial(5, {"x": 5.0}),
+        told(6, 5.0, 1.0, 2.0, 2.0),
+        told(7, 4.0, None, 3.0, 3.0).dropped(datetime.now(UTC), "wrong"),
+    ),
+)
+
+
+def test_the_front_of_a_result() -> None:
+    assert [trial.number for trial in TRADED.front] == [0, 3]
+    assert repr(TRADED).startswith("Result(minimize error, maximize speed: front of 2; trials: ")
+    with pytest.raises(NoResultError, match="see `front`"):
+        _ = TRADED.best
+    single = [Trial(n, {"x": 1.0}, "done", {"value": v}) for n, v in enumerate([2.0, 1.0, 3.0, 1.0])]
+    assert [trial.number for trial in Result(Problem({"x": Float(0, 10)}), tuple(single)).front] == [1, 3]
+
+
+def test_the_result_of_one_objective_alone_is_a_whole_result() -> None:
+    alone = TRADED.of("speed")
+    assert alone.problem == Problem({"x": Float(0, 10)}, {"speed": "maximize"}, GOALS.constraints)
+    assert alone.problem.names == ["speed", "memory", "life"]
+    assert alone.best.number == 3  # 2 is faster, but too large
+    assert alone.trials[0].values == {"speed": 2.0, "memory": 1.0, "life": 2.0}
+    assert (alone.trials[0].value, alone.trials[0].noise) == (2.0, {"speed": 0.5})
+    assert alone.trials[0].measurements == {"note": "a", "error": 3.0}
+    assert alone.trials[4].measurements == {"note": "a"}  # nothing was measured there
+    assert [trial.state for trial in alone.trials] == [trial.state for trial in TRADED.trials]
+    assert all(map(alone.problem.fits, alone.trials))
+    assert alone.trials[7].superseded[0].values == {"speed": None, "memory": 3.0, "life": 3.0}
+    assert alone.predict({"x": 3.0}).mean == pytest.approx(3.0, abs=2.0)
+
+
+def test_a_trial_of_which_nothing_is_left_is_dropped_and_the_others_keep_their_numbers() -> None:
+    alone = TRADED.of("error")
+    assert [trial.number for trial in alone.trials] == list(range(8))
+    assert alone.trials[4].state == "dropped"
+    assert alone.trials[4].superseded[-1].reason == "'error' was not measured"
+    assert all(map(alone.problem.fits, alone.trials))
+    assert alone.best.number == 0
+    assert [trial.number for trial in alone.trials if trial.values.get("error") is not None] == [0, 2, 3, 6]
+
+
+@pytest.mark.parametrize(("name", "direction"), [("memory", "minimize"), ("life", "maximize")])
+def test_a_limited_value_is_better_the_farther_it_is_from_its_limit(name: str, direction: Direction) -> None:
+    alone = TRADED.of(name)
+    assert alone.problem.objectives == {name: direction}
+    assert alone.best.number == 0  # the first of those as good, that meets all constraints
+    assert sorted(alone.trials[0].values) == ["life", "memory"]
+
+
+@pytest.mark.parametrize("name", ["error", "speed", "memory", "life"])
+def test_the_result_of_one_value_survives_json_and_goes_on(name: str) -> None:
+    alone = Result(replaced(TRADED), TRADED.trials).of(name)
+    assert Result.from_json(alone.to_json()) == alone
+    assert Optimizer(alone.problem, trials=alone.trials).trials == alone.trials
+
+
+def replaced(result: Result) -> Problem:
+    """Its problem without functions, which JSON cannot hold."""
+    limits = [one for one in result.problem.constraints if not isinstance(one, Holds)]
+    return Problem(result.space, result.problem.objectives, limits, reference=result.problem.reference)
+
+
+@pytest.mark.parametrize("name", ["value", "", None, 3])
+def test_an_unknown_value_has_no_result(name: Any) -> None:
+    with pytest.raises(BoppError, match=r"wanted one of the values \['error', 'speed', 'memory', 'life'\]"):
+        TRADED.of(name)
+
+
+def test_sources_that_speak_of_the_objective_say_nothing_of_a_limited_value() -> None:
+    problem = Problem({"x": Float(0, 10), "y": Float(0, 10)}, {"error": "minimize"}, [AtMost("memory", 16.0)])
+    images = pseudo.Images(exchange=("x", "y"))
+    result = Result(problem, (), (images, pseudo.Limits(at_least=0.0)))
+    assert result.of("error").sources == result.sources
+    assert result.of("memory").sources == (images,)
+
+
+def test_the_trust_in_a_source_is_that_of_an_objective() -> None:
+    problem = Problem({"x": Float(0, 10), "y": Float(0, 10)}, GOALS.objectives)
+    rng = np.random.default_rng(0)
+    trials = tuple(
+        Trial(n, {"x": x, "y": y}, "done", {"error": x + y, "speed": x * y})
+        for n, (x, y) in enumerate((10.0 * rng.random((6, 2))).tolist())
+    )
+    result = Result(problem, trials, (pseudo.Images(exchange=("x", "y")),))
+    with pytest.raises(BoppError, match=r"result.of\('error'\)"):
+        _ = result.knowledge
+    assert [len(result.of(name).knowledge) for name in problem.objectives] == [1, 1]
+    assert "what was known besides, of speed" in result._repr_html_()

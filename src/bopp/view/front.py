@@ -18,6 +18,7 @@ from bopp.result import Result
 from bopp.trial import Trial
 from bopp.view.values import spent_after
 
+LARGEST = np.finfo(np.float64).max
 MOST = 4  # objectives that are shown if nobody says which
 
 Place = Literal["front", "dominated", "broken", "incomplete"]
@@ -162,7 +163,8 @@ def _reference(problem: Problem, gains: Array, given: Mapping[str, float] | None
         given = Problem(problem.space, problem.objectives, reference=given).reference
     if given is not None:
         return np.array([given[name] for name in problem.objectives]) * _signs(problem)
-    return found_reference(gains) if len(gains) else None
+    with np.errstate(over="ignore"):  # a range may be larger than any float
+        return np.clip(found_reference(gains), -LARGEST, LARGEST) if len(gains) else None
 
 
 def _moocore() -> Any:
