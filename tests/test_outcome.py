@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import skew, yeojohnson, yeojohnson_llf
 
+from bopp import outcome
 from bopp.data import Array
 from bopp.outcome import POWERS, Outcome, Squeezed, power, raw, standardised, yeo_johnson, yeo_johnson_inverse
 
@@ -202,3 +203,32 @@ def test_noise_is_squeezed_as_steeply_as_values() -> None:
     scale = Squeezed(power, -0.5, 0.7)(y)
     slope = (scale(y + step) - scale(y - step)) / (2.0 * step)
     np.testing.assert_allclose(scale.noise(y, np.full(4, 0.09)), 0.09 * slope**2, rtol=1e-4)
+
+
+def test_margins_that_are_much_alike_are_bent_as_values_are() -> None:
+    y = np.random.default_rng(0).normal(0.3, 1.0, 30)
+    assert outcome.margin(y) == outcome.power(y)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1.0, 1e100])
+def test_margins_near_zero_are_told_apart_beside_huge_ones(unit: float) -> None:
+    y = unit * np.append(np.linspace(-1.0, 1.0, 21), [-1e6, -1e5, -3e6, -1e4])
+    near = unit * np.array([-0.1, 0.0, 0.1])
+    apart = np.diff(outcome.margin(y)(near))
+    assert (apart > 10 * np.diff(outcome.power(y)(near))).all()
+    assert apart == pytest.approx(np.diff(outcome.margin(y / unit)(near / unit)))
+
+
+def test_the_scale_of_margins_has_an_inverse_and_the_noise_of_small_steps() -> None:
+    y = np.append(np.linspace(-1.0, 1.0, 21), [-1e6, -1e5, -3e6, -1e4])
+    scale = outcome.margin(y)
+    assert isinstance(scale, outcome.MarginScale)
+    assert scale.inverse(scale(y)) == pytest.approx(y, rel=1e-6, abs=1e-9)
+    step = 1e-6 * np.maximum(np.abs(y), 1.0)
+    slope = (scale(y + step) - scale(y - step)) / (2 * step)
+    assert scale.noise(y, np.full(len(y), 0.04)) == pytest.approx((0.2 * slope) ** 2, rel=1e-3)
+
+
+def test_margins_of_nothing_have_a_scale() -> None:
+    assert outcome.margin(np.zeros(4)) == outcome.power(np.zeros(4))
+    assert outcome.margin(np.empty(0)) == outcome.power(np.empty(0))

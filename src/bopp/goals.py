@@ -2,14 +2,14 @@
 
 Every value has a model of its own, and pseudo-points of its own: pending and failed trials have the values
 that are expected of them in each. One objective has an acquisition function, several have the expected
-improvement of the hypervolume. Either is multiplied by the chance that the constraints are met; where no trial
-has met them yet, that chance alone is looked for.
+improvement of the hypervolume. Either is multiplied by the chance that the constraints are met; where no
+trial has met them yet, that chance alone is looked for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,13 +112,14 @@ def seek(
     if history.single:
         alone = _output(space, recipe, history, key, best).average(recipe.acquisition, len(history))
         return Sought(alone, alone, history)
-    outputs = [
-        _output(space, _for_output(recipe, history, k), output, key, turns=len(history.outputs))
+    outputs = {
+        k: _output(space, _for_output(recipe, history, k), output, key, turns=len(history.outputs))
         for k, output in enumerate(history.outputs)
         if len(output.data)
-    ]
-    objectives, constraints = outputs[: history.objectives], outputs[history.objectives :]
-    chances = tuple(Chance(one.beliefs, one.unit([0.0])[0]) for one in constraints)
+    }
+    objectives = [outputs[k] for k in range(history.objectives)]
+    constraints = {k: output for k, output in outputs.items() if k >= history.objectives}
+    chances = tuple(Chance(one.beliefs, one.unit([0.0])[0]) for one in constraints.values())
     pending = _expected(history.pending, objectives, chances)
     score: Score | None
     if history.objectives == 1:
@@ -154,6 +155,7 @@ def _for_output(recipe: Recipe, history: History, k: int) -> Recipe:
     outcome = recipe.outcome
     if k >= history.objectives:
         outcome = outcomes.unsqueezed(outcome)
+        outcome = outcomes.margin if outcome == outcomes.power else outcome
     elif history.objectives > 1 and outcome == outcomes.power:
         outcome = outcomes.standardised  # a hypervolume of bent values would not be that of the values
     return replace(recipe, pseudo=policy, outcome=outcome)
@@ -196,7 +198,7 @@ def _hypervolume(history: History, objectives: Sequence[Output], pending: Array)
     return HypervolumeScore(tuple(one.beliefs for one in objectives), volume)
 
 
-def _ranked(history: History, constraints: Sequence[Output], rng: np.random.Generator) -> History:
+def _ranked(history: History, constraints: Mapping[int, Output], rng: np.random.Generator) -> History:
     """The history with a single value, by which its trials are ranked: those to look around come first.
 
     These are the front, in random order, then other trials that meet the constraints, then those that break
@@ -206,15 +208,11 @@ def _ranked(history: History, constraints: Sequence[Output], rng: np.random.Gene
     objectives = history.values[:, : history.objectives]
     first = np.zeros(len(history), dtype=np.bool_)
     first[history.feasible] = nondominated(objectives[history.feasible])
-    if history.objectives == 1:
-        tie = objectives[:, 0]
-    else:
-        tie = rng.random(len(history))
+    tie = objectives[:, 0] if history.objectives == 1 else rng.random(len(history))
     broken = np.zeros(len(history))
-    for one, margin in zip(constraints, history.values[:, history.objectives :].T, strict=False):
+    for k, one in constraints.items():
         with np.errstate(invalid="ignore"):
-            short = one.unit([0.0])[0] - one.unit(margin)
-        broken += np.where(np.isnan(short), 0.0, np.maximum(short, 0.0))
+            broken += np.fmax(one.unit([0.0])[0] - one.unit(history.values[:, k]), 0.0)
     order = np.lexsort((np.nan_to_num(tie, nan=-np.inf), -broken, first, history.feasible))
     merit = np.full(len(history), np.nan)
     merit[order] = np.arange(len(history))

@@ -17,6 +17,8 @@ from bopp.data import Array
 
 CONSTANT = 1e-14  # a spread below this fraction of the largest |y| is rounding, not information
 LARGEST = 1e100
+FIRST = 10  # margins of a constraint that tell of which size they usually are
+HEAVY = 100.0  # times as large are those that make all others look the same
 POWERS = np.linspace(-1.0, 3.0, 41)
 
 
@@ -116,6 +118,43 @@ def power(y: Array) -> Scale:
     )
     seen = bending(y)
     return replace(bending, low=float(seen.min()), high=float(seen.max()))
+
+
+def margin(y: Array) -> Scale:
+    """As `power`, for margins of a constraint, whose zero has to be told from values near it.
+
+    Where some are a hundred times larger than the first ones usually were, all are first drawn to zero as by
+    a logarithm: in the unit of the largest, zero and the values around it would be the same.
+    """
+    size = np.abs(y)
+    usual = float(np.median(size[:FIRST])) if len(y) else 0.0
+    with np.errstate(over="ignore"):
+        if not usual > 0.0 or not (size > HEAVY * usual).any():
+            return power(y)
+    return MarginScale(**asdict(power(_drawn(y, usual))), usual=usual)
+
+
+@dataclass(frozen=True)
+class MarginScale(Scale):
+    """The scale of margins that are drawn to zero; `usual` is the size from which on that matters."""
+
+    usual: float = 1.0
+
+    def __call__(self, y: Array) -> Array:
+        return super().__call__(_drawn(y, self.usual))
+
+    def noise(self, y: Array, variance: Array) -> Array:
+        steep = 1.0 / (self.usual + np.abs(y))
+        return super().noise(_drawn(y, self.usual), (np.sqrt(variance) * steep) ** 2)
+
+    def inverse(self, z: Array) -> Array:
+        drawn = super().inverse(z)
+        return np.asarray(np.sign(drawn) * self.usual * np.expm1(np.abs(drawn)))
+
+
+def _drawn(y: Array, usual: float) -> Array:
+    """sign(y) log(1 + |y| / usual), as Eriksson and Poloczek (2021) have it."""
+    return np.asarray(np.sign(y) * np.log1p(np.abs(y) / usual))
 
 
 @dataclass(frozen=True)
