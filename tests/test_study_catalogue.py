@@ -543,9 +543,13 @@ def test_a_condition_is_kept_by_what_it_says_and_has_to_be_passed_in(url: str) -
     assert exported(without) == content
     with pytest.raises(NoResultError, match="'small' is a function of your own"):
         _ = without.best
-    without.optimize(lambda params: 1.0, 3, target=0.0, progress=True)
-    assert len(without.trials) == 3
-    assert open_study(url, "p", problem(1.0)).best.number == 0
+    with pytest.raises(RecipeError, match="'small' is a function of your own, which has to be passed in"):
+        without.optimize(lambda params: 1.0, 3, target=0.0, progress=True)
+    assert len(without.trials) == 1
+    again = open_study(url, "p", problem(1.0))
+    again.optimize(lambda params: 1.0, 3, target=0.0, progress=True)
+    assert len(again.trials) == 3
+    assert again.best.number == 0
     with pytest.raises(StudyError, match="has constraints"):
         open_study(url, "p", problem(2.0))
 
