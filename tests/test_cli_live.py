@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from bopp import Choice, Float, Optimizer, Params, Result, Trial
+from bopp import AtMost, Choice, Float, Optimizer, Params, Problem, Result, Trial
 from bopp.cli.live import SHOWN, Lines, Logged, Screen, live
 from bopp.legible import one_line
 from bopp.run.progress import Meter
@@ -199,3 +199,17 @@ def test_what_a_logged_objective_prints_is_in_the_file(
 
 def test_a_log_that_cannot_be_written_is_no_failure_of_the_objective(tmp_path: Path) -> None:
     assert Logged(lambda params: 0.5, tmp_path / "nowhere" / "study.log")({"x": 0.5}) == 0.5
+
+
+def test_several_objectives_show_the_front_and_what_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"}, [AtMost("memory", 8.0)])
+    opt = Optimizer(problem)
+    for error, memory in ((1.0, 9.5), (2.0, 8.0)):
+        opt.tell(opt.ask(), {"error": error, "speed": error, "memory": memory})
+    told(Lines(9), opt.result, 0)
+    told(Lines(None), opt.result, 1)
+    assert capsys.readouterr().err.splitlines() == [
+        "2 of 9: trial 0 error 1, speed 1, memory 9.5 (memory 9.5 > 8); front of 1",
+        "2: trial 1 error 2, speed 2, memory 8; front of 1",
+    ]
+    assert re.search(r"front +1 trials", drawn(opt.result))

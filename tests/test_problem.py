@@ -829,3 +829,18 @@ def test_a_result_with_constraints_says_what_it_found() -> None:
     assert "best 0.75" in repr(opt.result)
     several = bopp.Result(SEVERAL, ())
     assert repr(several) == "Result(minimize error, maximize gain: front of 0; trials: none)"
+
+
+def test_what_a_trial_breaks_is_said_in_words() -> None:
+    limits = [AtMost("memory", 16.0), AtLeast("life", 1.0), AtLeast("memory", -2.0)]
+    problem = Problem(SPACE, {"error": "minimize"}, [*limits, Holds("a is small", lambda p: p["a"] < 0.5)])
+
+    def broken(a: float, memory: float | None, life: float | None) -> list[str]:
+        values = {"error": 1.0, "memory": memory, "life": life}
+        return problem.broken(Trial(0, {"a": a, "b": 0.0}, "done", values))
+
+    assert broken(0.1, 16.0, 1.0) == []
+    assert broken(0.1, 17.25, 0.5) == ["memory 17.25 > 16", "life 0.5 < 1"]
+    assert broken(0.7, -3.0, None) == ["memory -3 < -2", "not: a is small"]
+    assert broken(0.1, None, None) == []
+    assert broken(0.1, 16.000000001, 1.0) == ["memory 16.000000001 > 16.0"]

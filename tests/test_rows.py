@@ -444,3 +444,20 @@ def test_hostile_names_options_and_texts_come_back(texts: list[str], text: str) 
 def test_a_table_that_bopp_did_not_write_keeps_its_apostrophes() -> None:
     (trial,) = read("degrees,kind,value,day\n1,rye,2,'tis monday\n")
     assert trial.measurements == {"day": "'tis monday"}
+
+
+def test_what_is_broken_has_a_column_that_is_not_read_back() -> None:
+    problem = Problem({"breaks": Float(0, 1)}, {"error": "minimize"}, [AtMost("memory", 16.0)])
+    trials = [
+        Trial(0, {"breaks": 0.5}, "done", {"error": 1.0, "memory": 17.25}, measurements={"note": "x"}),
+        Trial(1, {"breaks": 0.25}, "done", {"error": 2.0, "memory": 16.0}),
+        Trial(2, {"breaks": 0.75}, "failed", error="no"),
+    ]
+    table = columns(problem, trials)
+    assert table["breaks"] == ["memory 17.25 > 16", None, None]
+    assert table["params.breaks"] == [0.5, 0.25, 0.75]
+    assert "breaks" not in columns(Problem({"x": Float(0, 1)}), ())
+    again, left_out = read_csv(problem, "".join(write_csv(problem, trials)))
+    assert left_out == 0
+    assert [trial.params for trial in again] == [trial.params for trial in trials]
+    assert [dict(trial.measurements) for trial in again] == [{"note": "x"}, {}, {}]

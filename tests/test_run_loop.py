@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import pytest
 
-from bopp import Float, Optimizer, Problem, Result, Trial
+from bopp import Float, Optimizer, Problem, Result, Trial, optimize
 from bopp.errors import LateTell, RecipeError
 from bopp.run.evaluation import Ended, Failure
 from bopp.run.failures import Failures
@@ -224,3 +224,20 @@ def test_a_time_limit_counts_from_now() -> None:
     assert began + 5 <= Limits.from_now(None, 5, None).deadline <= time.monotonic() + 5
     assert FREE.deadline == math.inf
     assert Limits.from_now(-math.inf, math.inf, None).deadline == math.inf
+
+
+SEVERAL = Problem({"x": Float(0, 1)}, {"error": "minimize", "latency": "minimize"})
+
+
+def test_several_objectives_have_no_target() -> None:
+    with pytest.raises(RecipeError, match=r"target: wanted one objective, got \['error', 'latency'\]"):
+        Limits.from_now(0.5, None, None).checked(SEVERAL)
+    calls: list[Any] = []
+    with pytest.raises(RecipeError, match="target"):
+        optimize(calls.append, SEVERAL, budget=3, target=0.5, progress=False)
+    assert calls == []
+    assert Limits.from_now(None, None, None).checked(SEVERAL).target is None
+    result = optimize(
+        lambda params: {"error": 1.0, "latency": params["x"]}, SEVERAL, budget=3, progress=False
+    )
+    assert len(result.trials) == 3

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bopp import Float, Optimizer, Result, maximize, minimize, notebook
-from bopp.run.progress import OFTEN, Meter, failures, meter, spent
+from bopp import AtMost, Float, Optimizer, Problem, Result, maximize, minimize, notebook
+from bopp.run.progress import OFTEN, Meter, failures, found, meter, spent
 
 
 def result_of(*values: float | None) -> Result:
@@ -178,3 +178,16 @@ def test_a_notebook_is_told_of_an_interrupt_and_of_what_came_late(
         tell(show, 1.0)
     assert capsys.readouterr().err == "somebody else told it\n"
     assert "1/2" in cell.shown[-1]  # the last line is true
+
+
+def test_several_objectives_have_a_front(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"}, [AtMost("memory", 8.0)])
+    opt = Optimizer(problem)
+    assert found(opt.result) == "front of 0"
+    for error, memory in ((1.0, 9.0), (2.0, 8.0), (3.0, 7.0), (3.0, 1.0)):
+        opt.tell(opt.ask(), {"error": error, "speed": error, "memory": memory})
+    opt.fail(opt.ask(), "no power")
+    assert found(opt.result) == "front of 3, 1 failed"
+    with meter(9, True, found(opt.result)):
+        pass
+    assert "front of 3, 1 failed" in capsys.readouterr().err

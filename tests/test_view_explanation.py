@@ -355,3 +355,34 @@ def test_a_study_explains_with_its_own_recipe(tmp_path: Path) -> None:
         assert "pseudo-points" in [pull.what for pull in told.pulls]
         with pytest.raises(TellError, match="got 99"):
             study.explain(99)
+
+
+def test_it_says_how_probably_constraints_were_met() -> None:
+    """Half of the line is too large: far inside of either half the model knows that."""
+    problem = Problem({"x": Float(0, 1)}, {"error": "minimize"}, [AtMost("memory", 0.5)])
+    points = [*np.linspace(0.0, 1.0, 11).tolist(), 0.2, 0.8]
+    trials = tuple(
+        Trial(n, {"x": x}, "done", {"error": (x - 0.6) ** 2, "memory": x}) for n, x in enumerate(points)
+    )
+    result = Result(problem, trials)
+    small, large = result.explain(11), result.explain(12)
+    assert small.chance == pytest.approx(1.0, abs=0.01)
+    assert large.chance == pytest.approx(0.0, abs=0.01)
+    assert "constraints met with a chance of 100%" in str(small)
+    plain = Result(Problem({"x": Float(0, 1)}, {"error": "minimize"}), result.of("error").trials)
+    assert plain.explain(11).chance is None
+    assert "chance" not in str(plain.explain(11))
+
+
+def test_of_several_objectives_each_is_explained() -> None:
+    problem = Problem({"x": Float(0, 1)}, {"one": "minimize", "other": "maximize"})
+    opt = Optimizer(problem, recipe=replace(Recipe.default(), initial=SOON))
+    for _ in range(5):
+        trial = opt.ask()
+        opt.tell(trial, {"one": trial.params["x"], "other": 3.0 + trial.params["x"]})
+    with pytest.raises(RecipeError, match=r"an explanation wants one objective.*result.of\('one'\)"):
+        opt.result.explain(4)
+    one, other = (opt.result.of(name).explain(4) for name in problem.objectives)
+    assert (one.how, one.best) == (other.how, min(t.params["x"] for t in opt.trials[:4]))
+    assert other.mean is not None
+    assert other.mean == pytest.approx(3.0 + opt.trials[4].params["x"], abs=0.5)

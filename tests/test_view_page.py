@@ -132,3 +132,20 @@ def test_any_number_of_trials_can_be_shown(count: int) -> None:
     trials = tuple(Trial(n, {"n": n}, "done", {"value": float(n)}) for n in range(count))
     seen = read(Result(Problem({"n": Int(0, 9)}), trials))
     assert len([row for row in seen.rows if row[1:2] == ["done"]]) == 2 * min(count, 5)
+
+
+def test_a_front_is_a_table_best_of_the_first_objective_first() -> None:
+    problem = Problem(
+        {"x": Float(0, 99)}, {"error": "minimize", "speed": "maximize"}, [AtMost("memory", 16.0)]
+    )
+    rows = [(n, 1.0 * n, 1.0) for n in range(30, 0, -1)]
+    trials = [
+        Trial(n, {"x": float(n)}, "done", {"error": float(error), "speed": speed, "memory": memory})
+        for n, (error, speed, memory) in enumerate([*rows, (0, 50.0, 17.2)])
+    ]
+    seen = read(Result(problem, tuple(trials)))
+    assert "front of 30, the first 20 below" in seen.text
+    assert seen.rows[1][:4] == ["29", "done", "1", "1"]
+    assert seen.rows[-1] == ["30", "done", "0", "50", "17.2", "30", "memory 17.2 > 16"]
+    nothing = read(Result(problem, (trials[-1],)))
+    assert "front of 0" in nothing.text

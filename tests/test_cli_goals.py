@@ -1,0 +1,111 @@
+"""The command line with several objectives and constraints."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bopp import AtMost, Float, Problem, open_study
+from commands import Bopp
+
+PROBLEM = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"}, [AtMost("memory", 16.0)])
+ROWS = [(3.0, 1.0, 1.0), (1.0, 2.0, 17.25), (2.0, 1.5, 3.0), (2.5, 4.0, 4.0)]
+
+FILE = """
+[study]
+name = "traded"
+store = "sqlite:///traded.db"
+budget = 4
+objectives = { error = "minimize", speed = "maximize" }
+
+[objective]
+python = "traded_%s:measured"
+
+[space]
+x = { type = "float", low = 0.0, high = 1.0 }
+
+[[constraint]]
+name = "memory"
+at_most = 16.0
+"""
+OBJECTIVE = "def measured(x):\n    return {'error': x, 'speed': 2 * x, 'memory': %s}\n"
+
+
+@pytest.fixture
+def traded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a study with a front of two, and one trial that breaks its constraint."""
+    monkeypatch.chdir(tmp_path)
+    url = f"sqlite:///{tmp_path}/a.db"
+    with open_study(url, "traded", PROBLEM) as study:
+        for place, (error, speed, memory) in enumerate(ROWS):
+            study.observe({"x": place / 4}, {"error": error, "speed": speed, "memory": memory})
+    return url
+
+
+def test_best_is_the_front(bopp: Bopp, traded: str) -> None:
+    lines = bopp("best", traded).out.splitlines()
+    assert lines[0].split() == ["trial", "state", "error", "speed", "memory", "x", "remark"]
+    assert [line.split()[:5] for line in lines[1:]] == [
+        ["2", "done", "2", "1.5", "3"],
+        ["3", "done", "2.5", "4", "4"],
+    ]
+    rows = json.loads(bopp("best", traded, "--json").out)
+    assert [row["number"] for row in rows] == [2, 3]
+    assert rows[0]["params"] == {"x": 0.5}
+
+
+def test_a_front_of_nothing_has_the_exit_code_of_no_best(bopp: Bopp, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/b.db"
+    with open_study(url, "p", PROBLEM) as study:
+        assert (bopp("best", url).code, bopp("best", url).out) == (4, "")
+        study.observe({"x": 0.5}, {"error": 1.0, "speed": 1.0, "memory": 17.0})
+    refused = bopp("best", url)
+    assert refused.code == 4
+    assert "none of 1 finished trials" in refused.err
+
+
+def test_status_counts_the_front_and_trials_say_what_they_break(bopp: Bopp, traded: str) -> None:
+    assert "front of 2" in bopp("status", traded).out
+    assert bopp("status", traded, "traded").out.splitlines()[4].split() == ["best", "front", "of", "2"]
+    rows = bopp("trials", traded).out.splitlines()
+    assert rows[2].endswith("memory 17.25 > 16")
+    assert rows[1].split()[-1] == "0"
+
+
+def test_pictures_of_several_objectives_and_of_one(bopp: Bopp, traded: str) -> None:
+    drawn = bopp("plot", traded, "--out", "all")
+    assert drawn.code == 0
+    names = {Path(line).name for line in drawn.out.splitlines()}
+    assert names == {f"{kind}.{ending}" for kind in ("convergence", "front") for ending in ("png", "svg")}
+    assert "a timeline wants" in drawn.err  # all were observed elsewhere
+    assert "--objective with one of error, speed" in drawn.err
+    refused = bopp("plot", traded, "--kind", "slices")
+    assert refused.code == 2
+    assert "--kind slices wants one objective: --objective with one of error, speed" in refused.err
+    for name in ("speed", "memory"):
+        one = bopp("plot", traded, "--kind", "slices", "--objective", name, "--out", name)
+        assert (one.code, len(one.out.splitlines())) == (0, 2)
+    unknown = bopp("plot", traded, "--objective", "size")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "wanted one of the values" in unknown.err
+    single = bopp("plot", traded, "--kind", "front", "--objective", "speed")
+    assert single.code == 2
+    assert "several objectives" in single.err
+
+
+@pytest.mark.parametrize(("memory", "code"), [("1.0", 0), ("20.0", 4)])
+def test_a_run_ends_with_its_front(
+    bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(FILE % code)
+    Path(f"traded_{code}.py").write_text(OBJECTIVE % memory)
+    ended = bopp("run")
+    assert ended.code == code, ended.err
+    if code:
+        assert "(memory 20 > 16); front of 0" in ended.err
+        assert "none of 4 finished trials" in ended.err
+    else:
+        assert "4 trials in sqlite:///" in ended.err
+        assert ended.out.splitlines()[0].split()[:2] == ["trial", "state"]
+        assert len(ended.out.splitlines()) > 1
