@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +53,7 @@ class History:
     state       (n,)   "done", "asked" or "failed"
     values      (n, k) objectives, larger is better, then constraints, at least 0 where met; NaN if unknown
     noise       (n, k) variances of these measurements if they are known, else 0
+    allowed     (n,)   whether their params meet the conditions that are known beforehand
     objectives  how many of the columns are objectives
     reference   (objectives,) values above which a front counts; None where that is to be found out
     names       of the columns
@@ -71,6 +72,10 @@ class History:
     reference: Array | None = None
     names: tuple[str, ...] = ("value",)
     signs: tuple[float, ...] = (1.0,)
+    allowed: npt.NDArray[np.bool_] = field(default_factory=lambda: np.array(True))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "allowed", np.broadcast_to(self.allowed, len(self.X)))
 
     @staticmethod
     def of(data: Data, pending: Array, failed: Array) -> History:
@@ -113,7 +118,7 @@ class History:
     @cached_property
     def feasible(self) -> npt.NDArray[np.bool_]:
         """Which trials (n,) have every value, with all constraints met."""
-        measured = (self.state == "done") & ~np.isnan(self.values).any(axis=1)
+        measured = self.allowed & (self.state == "done") & ~np.isnan(self.values).any(axis=1)
         with np.errstate(invalid="ignore"):
             return np.asarray(measured & (self.values[:, self.objectives :] >= 0.0).all(axis=1))
 

@@ -27,7 +27,7 @@ from bopp.recipe import Recipe
 from bopp.score import AverageScore
 from bopp.search import SAME
 from bopp.space import Params, Space
-from bopp.suggest import attained, avoiding_images, designed, searched, suggest
+from bopp.suggest import avoiding_images, designed, searched, suggest
 from bopp.threads import one_thread
 
 LEAST = 1.0 - 1e-9  # what has to be left of a budget: a real evaluation, up to rounding
@@ -131,9 +131,7 @@ def suggest_within(
     first = ladder.first(recipe, cheap, key)
     if first is not None:
         return first
-    best = attained(real, ladder.reals)
-    best = incumbent(ladder.reals) if best is None else best
-    sought = seek(real, ladder.searching(recipe), history, key, best)
+    sought = seek(real, ladder.searching(recipe), history, key, incumbent(ladder.reals))
     score = sought.objective
     trials = avoiding_images(ladder.expected(score), real, sought.trusted)
     u = searched(sought.score, real, recipe, trials, key)
@@ -195,7 +193,7 @@ class Ladder:
     def reals(self) -> History:
         """The trials of the real level."""
         rows, every = self.place == self.last, self.history
-        part = {name: getattr(every, name)[rows] for name in ("X", "state", "values", "noise")}
+        part = {name: getattr(every, name)[rows] for name in ("X", "state", "values", "noise", "allowed")}
         return replace(every, **part, twins=None)
 
     def searching(self, recipe: Recipe) -> Recipe:

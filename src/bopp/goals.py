@@ -110,6 +110,8 @@ def seek(
 ) -> Sought:
     """What to look for after these trials; `best` is the value to improve on, if not all of them count."""
     if history.single:
+        if best is None and not history.allowed.all():
+            best = incumbent(history)
         alone = _output(space, recipe, history, key, best).average(recipe.acquisition, len(history))
         return Sought(alone, alone, history)
     outputs = {

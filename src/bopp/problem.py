@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from bopp.constraint import AtLeast as AtLeast
 from bopp.constraint import AtMost as AtMost
@@ -352,7 +353,15 @@ class Problem:
             reference=self._reference,
             names=tuple(name for name, _ in columns),
             signs=tuple(signs),
+            allowed=self._allowed(trials),
         )
+
+    def _allowed(self, trials: Sequence[Trial]) -> npt.NDArray[np.bool_]:
+        """Which trials meet the conditions on params; all where these cannot be checked here."""
+        try:
+            return np.array([self.allows(trial.params) for trial in trials] if self.conditions else True)
+        except NoResultError:
+            return np.array(True)
 
     @property
     def _reference(self) -> Array | None:

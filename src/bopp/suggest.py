@@ -18,7 +18,6 @@ from bopp.space import Space
 from bopp.threads import one_thread
 
 STARTS = 3  # points to begin with, at most
-NUDGE = 1e-9  # of the cube: what is that near to an allowed point counts as one
 CANDIDATES = 500  # allowed points to choose from where a region has to be kept to
 
 
@@ -31,25 +30,9 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
     if len(history) < recipe.initial.size or not measured(history):
         return designed(space, recipe, history, key)
 
-    best = attained(space, history)
-    sought = seek(
-        space, recipe, history, key, best
-    )  # lines 3, 4 and 7: the model, its pseudo-points, the score
+    sought = seek(space, recipe, history, key)  # lines 3, 4 and 7: the model, its pseudo-points, the score
     history = avoiding_images(sought.history, space, sought.trusted)
     return searched(sought.score, space, recipe, history, key)  # line 5: argmax
-
-
-def attained(space: Space, history: History) -> float | None:
-    """The best value of the only objective at an allowed point, if one that is not allowed has a better."""
-    if history.objectives > 1:
-        return None
-    rows = np.flatnonzero(history.feasible)
-    for place, row in enumerate(rows[np.argsort(-history.values[rows, 0], kind="stable")]):
-        u = history.X[row]
-        near = np.clip(u + NUDGE * np.vstack([np.zeros(len(u)), np.eye(len(u)), -np.eye(len(u))]), 0.0, 1.0)
-        if space.allowed(near).any():  # as encoding moves a point on the edge by its rounding
-            return float(history.values[row, 0]) if place else None
-    return None
 
 
 def searched(score: Score, space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
