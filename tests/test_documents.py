@@ -35,7 +35,9 @@ def parse(line: str) -> None:
     assert {word for word in rest if word.startswith("--")} <= known
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/guide.md", "docs/goals.md", "docs/knowledge.md", "docs/studies.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "docs/guide.md", "docs/goals.md", "docs/knowledge.md", "docs/studies.md"]
+)
 def test_the_code_of_a_document_runs(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -194,9 +194,9 @@ def test_several_objectives_can_be_declared_and_have_no_single_one() -> None:
     optimizer = Optimizer(SEVERAL)
     told = optimizer.observe({"a": 0.5, "b": 0.5}, {"error": 1.0, "gain": 2.0, "memory": 3.0})
     assert told.state == "done"
-    for ask in (lambda: SEVERAL.objective, lambda: SEVERAL.direction):
+    for member in ("objective", "direction"):
         with pytest.raises(RecipeError, match=r"one objective.*'error', 'gain'"):
-            ask()
+            getattr(SEVERAL, member)
     with pytest.raises(NoResultError, match=r"several objectives.*'error', 'gain'"):
         _ = optimizer.best
 

@@ -60,7 +60,7 @@ def test_no_trial_is_on_the_good_side_of_the_stairs(first: Direction, second: Di
         tread = np.array([(x[i] + x[i + 1]) / 2, y[i] if first == "minimize" else y[i + 1]]) * signs
         if x[i] < x[i + 1]:
             assert (best >= tread).all(axis=1).any()
-            assert not (best >= tread + [0.0, 1e-9]).all(axis=1).any()
+            assert not (best >= tread + np.array([0.0, 1e-9])).all(axis=1).any()
 
 
 def test_of_three_objectives_each_pair_has_a_panel_and_of_five_four_are_paired() -> None:
