@@ -23,6 +23,15 @@ def test_no_row_of_a_front_is_dominated_and_every_other_is(Y: Array) -> None:
     assert nondominated(Y).tolist() == [not one for one in worse]
 
 
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_fronts_of_many_rows_are_those_of_another_library(objectives: int) -> None:
+    Y = np.random.default_rng(0).random((1234, objectives))
+    Y = (Y / np.linalg.norm(Y, axis=1, keepdims=True) ** 0.9).round(2)
+    best = nondominated(Y)
+    assert np.array_equal(best, moocore.is_nondominated(Y, maximise=True, keep_weakly=True))
+    assert 5 < best.sum() < 200
+
+
 @given(st.integers(2, 3).flatmap(tables))
 def test_a_front_has_each_row_once_and_only_those_above_the_reference(Y: Array) -> None:
     reference = np.full(Y.shape[1], 1.0)

@@ -18,18 +18,30 @@ import numpy.typing as npt
 
 from bopp.data import Array
 
+CHUNK = 100  # rows to compare with each other at once
 BEYOND = 0.1  # of their range: how far below the worst values the reference lies if nobody gives one
 
 
 def nondominated(Y: Array) -> npt.NDArray[np.bool_]:
     """Which rows (n,) have no other that is at least as good in all columns and better in one."""
-    order = np.lexsort(-Y.T[::-1])  # a row can be dominated only by those before it
-    left, best = order, np.zeros(len(Y), dtype=np.bool_)
-    while len(left):
-        first = Y[left[0]]
-        equal = (Y[left] == first).all(axis=1)
-        best[left[equal]] = True
-        left = left[(Y[left] > first).any(axis=1)]
+    rising, place = np.unique(Y, axis=0, return_inverse=True)
+    falling = rising[::-1]  # no row is dominated by one behind it
+    if Y.shape[1] == 2:
+        before = np.append(-np.inf, np.maximum.accumulate(falling[:-1, 1]))[: len(falling)]
+        best = falling[:, 1] > before
+    else:
+        best = _undominated(falling)
+    return np.asarray(best[::-1][place.reshape(len(Y))])
+
+
+def _undominated(Y: Array) -> npt.NDArray[np.bool_]:
+    """Which of different rows (n,) no other dominates; none is dominated by one behind it."""
+    best, found = np.zeros(len(Y), dtype=np.bool_), Y[:0]
+    for rows in np.array_split(np.arange(len(Y)), max(1, len(Y) // CHUNK)):
+        rivals = np.vstack([found, Y[rows]])
+        better = (rivals >= Y[rows][:, None, :]).all(axis=2)
+        best[rows] = better.sum(axis=1) == 1  # each is at least as good as itself
+        found = np.vstack([found, Y[rows[best[rows]]]])
     return best
 
 
