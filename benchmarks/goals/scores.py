@@ -2,8 +2,8 @@
 
 One objective: the gap between the best value that met all constraints and the best known one, as a share of
 the gap between the worst such value of a random sample and the best known. A run that has no such value yet
-counts as that worst one, a share of 1. Several objectives: the share of the hypervolume that is missing.
-Shares below 1e-8 count as that.
+counts as that worst one, a share of 1, and shares below 1e-8 as that. Several objectives: the share of the
+hypervolume that is missing; below 1e-5 it counts as that, as not all volumes are known better.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from goals.problem import BUDGET, Array, Problem
 from goals.problems import PARTS, PROBLEMS
 from goals.records import Record, read, task_name
 
-FLOOR = 1e-8
+FLOOR, VOLUME_FLOOR = 1e-8, 1e-5
 
 
 def read_all(folder: Path) -> list[Record]:
@@ -33,7 +33,7 @@ def gaps(record: Record) -> Array:
     """The share that is missing after each evaluation."""
     problem = PROBLEMS[record.problem]
     if problem.objectives > 1:
-        return np.clip(1.0 - volumes(record), FLOOR, 1.0)
+        return np.clip(1.0 - volumes(record), VOLUME_FLOOR, 1.0)
     best, worst = problem.known["best"], problem.known["worst"]
     values = np.where(met(record), np.array(record.objectives)[:, 0], worst)
     return np.clip((np.minimum.accumulate(values) - best) / (worst - best), FLOOR, 1.0)
