@@ -9,7 +9,7 @@ import numpy as np
 
 from bopp.errors import RecipeError
 from bopp.result import Result
-from bopp.view.canvas import SIZE, bounded, canvas, drawable
+from bopp.view.canvas import FEW, SIZE, bounded, canvas, drawable
 from bopp.view.convergence import convergence as convergence_of
 from bopp.view.distribution import distributions
 from bopp.view.drawing.style import (
@@ -19,6 +19,7 @@ from bopp.view.drawing.style import (
     GREY,
     LARGE,
     LINE,
+    LONGEST_LINE,
     dots,
     finish,
     limits,
@@ -102,8 +103,8 @@ def _growth(result: Result, title: str | None) -> Figure:
     axes.set_ylabel("hypervolume of the front", size=LARGE)
     _count(axes, [*along, *places["failed"]], counted)
     plain(axes)
-    reference = ", ".join(f"{drawable(name)} {at:.6g}" for name, at in shown.reference.items())
-    return finish(figure, result, title, f"beyond {reference}")
+    reference = ", ".join(f"{drawable(name, FEW)} {at:.4g}" for name, at in shown.reference.items())
+    return finish(figure, result, title, f"beyond {reference}" if len(reference) < LONGEST_LINE else "")
 
 
 def _at_the_bottom(axes: Axes, places: list[float] | list[int], label: str, **look: Any) -> None:

@@ -72,7 +72,7 @@ def _draw_pair(
         if left <= a <= right and bottom <= b <= top:
             axes.scatter([a], [b], s=60, marker="+", color="black", linewidths=1.2, label="reference")
     axes.set(xlim=(left, right), ylim=(bottom, top))
-    axes.set_xlabel(_label(problem, shown.names[pair[0]], wide=True), size=LARGE)
+    axes.set_xlabel(_label(problem, shown.names[pair[0]], wide=len(shown.names) == 2), size=LARGE)
     axes.set_ylabel(_label(problem, shown.names[pair[1]], wide=False), size=LARGE)
     plain(axes)
 
