@@ -29,7 +29,7 @@ def test_fronts_of_many_rows_are_those_of_another_library(objectives: int) -> No
     Y = (Y / np.linalg.norm(Y, axis=1, keepdims=True) ** 0.9).round(2)
     best = nondominated(Y)
     assert np.array_equal(best, moocore.is_nondominated(Y, maximise=True, keep_weakly=True))
-    assert 5 < best.sum() < 200
+    assert 5 < best.sum() < 600
 
 
 @given(st.integers(2, 3).flatmap(tables))
@@ -61,7 +61,7 @@ def test_a_point_is_in_one_box_unless_it_is_dominated(objectives: int) -> None:
     points = 1.2 * rng.random((2000, objectives))
     within = ((points[:, None] > boxes.low) & (points[:, None] < boxes.high)).all(axis=2).sum(axis=1)
     dominated = np.array([(best >= point).all(axis=1).any() for point in points])
-    assert np.array_equal(within == 1, ~dominated) and within.max() == 1
+    assert np.array_equal(within, (~dominated).astype(int))
     assert 0.1 < dominated.mean() < 0.9
 
 

@@ -554,13 +554,14 @@ def test_a_condition_is_kept_by_what_it_says_and_has_to_be_passed_in(url: str) -
         open_study(url, "p", problem(2.0))
 
 
-def test_several_objectives_can_be_kept_and_told_but_not_searched_for(url: str) -> None:
+def test_several_objectives_are_kept_and_searched_for_and_have_a_front(url: str) -> None:
     study = open_study(url, "p", bopp.Problem(SPACE, {"error": "minimize", "gain": "maximize"}))
     study.enqueue({"x": 0.5, "n": 2, "c": None})
     told = study.tell(study.ask(), {"error": 1.0, "gain": 2.0})
     assert open_study(url, "p").trials == (told,)
     assert list(open_study(url, "p").problem.objectives) == ["error", "gain"]
-    with pytest.raises(RecipeError, match="one objective"):
-        study.ask()
+    study.optimize(lambda x, n, c: {"error": x**2, "gain": x - 0.1 * n}, 12, progress=False)
+    front = open_study(url, "p").front
+    assert len(front) >= 3
     with pytest.raises(NoResultError, match="several objectives"):
         _ = study.best
