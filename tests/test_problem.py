@@ -323,7 +323,14 @@ def test_a_number_where_more_was_declared_is_a_failure() -> None:
     assert "'memory' is missing" in (MEASURED.answer(0.5).error or "")
 
 
-@pytest.mark.parametrize("returned", [0.5, None, [0.5, 1.0], (0.5, 1.0), np.array([0.5, 1.0]), "0.5"])
+@pytest.mark.parametrize("returned", [None, math.nan])
+def test_nothing_in_place_of_several_objectives_is_a_failure(returned: Any) -> None:
+    answer = SEVERAL.answer(returned)
+    assert answer.values == {}
+    assert answer.error
+
+
+@pytest.mark.parametrize("returned", [0.5, [0.5, 1.0], (0.5, 1.0), np.array([0.5, 1.0]), "0.5"])
 def test_several_objectives_want_a_dict(returned: Any) -> None:
     with pytest.raises(TellError, match="wanted a dict with error, gain, memory"):
         SEVERAL.answer(returned)

@@ -374,6 +374,8 @@ class Problem:
         if isinstance(returned, Mapping):
             return {name if isinstance(name, str) else brief(name): value for name, value in returned.items()}
         if len(self.objectives) > 1:
+            if returned is None or (isinstance(returned, float) and math.isnan(returned)):
+                return dict.fromkeys(self.names)  # nothing was measured: a failure
             raise TellError(f"wanted a dict with {', '.join(self.names)}, got {brief(returned)}")
         return {self.objective: returned}
 
