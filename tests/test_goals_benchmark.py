@@ -154,6 +154,8 @@ def test_records_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.Monk
     append(file_of("choosing", "sobol"), made)
     assert read(file_of("choosing", "sobol")) == [made] == read_all(tmp_path)
     assert asdict(made)["task"] == "bnh-s1"
+    append(file_of("choosing", "sobol"), made)
+    assert read_all(tmp_path) == [made]
 
 
 def test_a_shortened_number_keeps_its_sign() -> None:

@@ -20,8 +20,12 @@ FLOOR, VOLUME_FLOOR = 1e-8, 1e-5
 
 
 def read_all(folder: Path) -> list[Record]:
-    """The records of a folder, each by the name of its file, which may be that of a variant of a peer."""
-    return [record for path in sorted(folder.glob("*.jsonl")) for record in read(path)]
+    """The records of a folder; of a run that two commands made at the same time, the first."""
+    found: dict[tuple[str, str], Record] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for record in read(path):
+            found.setdefault((record.peer, record.task), record)
+    return list(found.values())
 
 
 def met(record: Record) -> Array:
