@@ -31,9 +31,10 @@ beside_sklearn = ,plot,coming
 beside_botorch = ,coming-ax
 beside_ray = ,optuna
 
-ENGINE = acquisition adoption belief conditions data fidelity fit fitted fixtures fixtures_knowing fixtures_named fixtures_trend gp guesses held images \
+ENGINE = acquisition adoption belief conditions constraint data feasibility fidelity fit fitted fixtures fixtures_knowing fixtures_named fixtures_trend \
+  front goals gp guesses held hypervolume images \
   informed initial kernels kinds knowledge known limits memory never_breaks number optimizer outcome paper_theory \
-  parameter problem processors pseudo quadratic relatives search space suggest threads trend trial view_calibration view_contour view_importance \
+  parameter polytope problem processors pseudo quadratic region relatives search space suggest threads trend trial view_calibration view_contour view_importance \
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 

@@ -336,7 +336,9 @@ def test_mixed_spaces_have_goals_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "score", [acquisition.ei, acquisition.pi, acquisition.UCB(4.0), acquisition.MES()], ids=repr
+    "score",
+    [acquisition.ei, acquisition.pi, acquisition.UCB(4.0), acquisition.MES()],
+    ids=["ei", "pi", "ucb", "mes"],
 )
 def test_any_acquisition_takes_constraints(score: Any) -> None:
     recipe = replace(Recipe.default(), acquisition=score)
