@@ -126,7 +126,7 @@ def test_a_direction_of_the_problem_reaches_a_source() -> None:
         assert seen.pop() == (problem.space, sign)
     several = Problem(SQUARE, {"one": "minimize", "two": "maximize"})
     assert informed(DEFAULT, (), several) is DEFAULT
-    with pytest.raises(RecipeError, match="one objective"):
+    with pytest.raises(RecipeError, match="several objectives"):
         informed(DEFAULT, SOURCES["near"], several)
 
 
