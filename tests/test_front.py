@@ -82,3 +82,11 @@ def test_a_reference_lies_beyond_the_worst_values() -> None:
 
 def test_a_reference_of_equal_values_lies_below_them() -> None:
     assert (found_reference(np.array([[3.0, 4.0]])) < [3.0, 4.0]).all()
+
+
+@pytest.mark.parametrize("value", [1e20, -1e-20, 0.0, 1e308])
+def test_a_reference_of_equal_values_is_of_their_size(value: float) -> None:
+    (reference,) = found_reference(np.array([[value], [value]]))
+    assert reference < value
+    assert np.isfinite(reference)
+    assert value - reference <= 0.1000001 * (abs(value) or 1.0)

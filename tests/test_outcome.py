@@ -232,3 +232,10 @@ def test_the_scale_of_margins_has_an_inverse_and_the_noise_of_small_steps() -> N
 def test_margins_of_nothing_have_a_scale() -> None:
     assert outcome.margin(np.zeros(4)) == outcome.power(np.zeros(4))
     assert outcome.margin(np.empty(0)) == outcome.power(np.empty(0))
+
+
+def test_margins_of_every_size_have_a_finite_scale() -> None:
+    y = np.array([5e-324] * 7 + [-5e-324] * 3 + [1e308, -1e308])
+    scale = outcome.margin(y)
+    assert np.isfinite(scale(y)).all()
+    assert np.isfinite(scale.noise(y, np.full(len(y), 1e-300))).all()

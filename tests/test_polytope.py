@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Fixed, Float, Int, Linear, Space
+from bopp import Choice, Fixed, Float, Int, Linear, Optimizer, Problem, Space
 from bopp.constraint import ROUNDING
+from bopp.errors import RecipeError
 from bopp.polytope import Polytope
 
 SHARES = {name: Float(0, 1) for name in "abcd"}
@@ -140,3 +141,21 @@ def test_what_a_condition_may_be_missed_by_is_what_it_says() -> None:
     for miss in (0.9, 1.1, -0.9, -1.1):
         u = np.array([[0.5, 0.5 + miss * 20.0 * ROUNDING / 10.0]])
         assert polytope.met(u)[0] == condition(space.decode(u[0])) == (abs(miss) < 1.0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1e12), (-1e12, 0.0), (0.0, 1e6)])
+def test_how_exactly_a_bound_is_met_does_not_hang_on_the_other(low: float, high: float) -> None:
+    condition = Linear({"a": 1, "b": -1}, at_least=low, at_most=high)
+    problem = Problem({"a": Float(0, 1), "b": Float(0, 1)}, constraints=[condition])
+    optimizer = Optimizer(problem)
+    for _ in range(9):
+        trial = optimizer.ask()
+        assert condition(trial.params)
+        optimizer.tell(trial, (trial.params["a"] - trial.params["b"] + (1e-3 if low == 0.0 else -1e-3)) ** 2)
+
+
+def test_sums_that_no_float_can_hold_are_refused() -> None:
+    space = {"a": Float(0, 1e308), "b": Float(0, 1e308)}
+    with pytest.raises(RecipeError, match="a sum that a float can hold, got 10"):
+        Problem(space, constraints=[Linear({"a": 10, "b": 1}, at_most=1e308)])
+    assert not Linear({"a": 10}, at_most=1e308)({"a": 1e308})

@@ -151,3 +151,11 @@ def test_without_moocore_the_error_says_how_to_get_it(monkeypatch: pytest.Monkey
 
 def test_a_hypervolume_is_a_value() -> None:
     assert isinstance(result_of(Problem(SPACE, BOTH), (1.0, 2.0)).hypervolume(), Hypervolume)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e160, 1e307])
+def test_hypervolumes_of_any_unit_are_numbers_that_never_fall(unit: float) -> None:
+    rows = [(3.0 * unit, 1.0 * unit), (1.0 * unit, 2.0 * unit), (0.5 * unit, 0.5 * unit)]
+    volumes = result_of(Problem(SPACE, BOTH), *rows).hypervolume().volumes
+    assert np.isfinite(volumes).all()
+    assert (np.diff(volumes) >= 0.0).all()

@@ -128,6 +128,8 @@ class Linear(Constraint):
         terms = [one * params[key] for key, one in self.coefficients.items() if key in params]
         total, size = sum(terms), sum(map(abs, terms))
         low, high = self.bounds
+        if not math.isfinite(size):
+            return False
         below = low == -math.inf or total >= low - ROUNDING * (size + abs(low))
         return below and (high == math.inf or total <= high + ROUNDING * (size + abs(high)))
 
@@ -164,6 +166,13 @@ class Linear(Constraint):
                 raise RecipeError(
                     f"{self.name!r}: wanted a Float, an Int or a Fixed number in a sum, "
                     f"got {name!r}, {brief(parameter)}; Holds takes any condition"
+                )
+            ends = [getattr(parameter, end, 0.0) for end in ("value", "low", "high")]
+            weight = self.coefficients[name]
+            if not math.isfinite(len(self.coefficients) * weight * max(abs(float(end)) for end in ends)):
+                raise RecipeError(
+                    f"{self.name!r}: wanted a sum that a float can hold, got {weight!r} times {name!r}, "
+                    f"{brief(parameter)}"
                 )
 
 

@@ -58,7 +58,10 @@ def found_reference(Y: Array) -> Array:
     known in all its length.
     """
     low, high = Y.min(axis=0), Y.max(axis=0)
-    return np.asarray(low - BEYOND * np.where(high > low, high - low, 1.0))
+    with np.errstate(over="ignore"):
+        span = np.minimum(high - low, np.finfo(np.float64).max)
+        span = np.where(span > 0.0, span, np.where(high == 0.0, 1.0, np.abs(high)))
+        return np.asarray(np.maximum(low - BEYOND * span, -np.finfo(np.float64).max))
 
 
 @dataclass(frozen=True, eq=False)

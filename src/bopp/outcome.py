@@ -128,9 +128,9 @@ def margin(y: Array) -> Scale:
     """
     size = np.abs(y)
     usual = float(np.median(size[:FIRST])) if len(y) else 0.0
-    with np.errstate(over="ignore"):
-        if not usual > 0.0 or not (size > HEAVY * usual).any():
-            return power(y)
+    if not usual > 0.0 or not (size / HEAVY > usual).any():
+        return power(y)
+    usual = max(usual, float(size.max()) / LARGEST)
     return MarginScale(**asdict(power(_drawn(y, usual))), usual=usual)
 
 
@@ -144,12 +144,14 @@ class MarginScale(Scale):
         return super().__call__(_drawn(y, self.usual))
 
     def noise(self, y: Array, variance: Array) -> Array:
-        steep = 1.0 / (self.usual + np.abs(y))
-        return super().noise(_drawn(y, self.usual), (np.sqrt(variance) * steep) ** 2)
+        with np.errstate(over="ignore"):
+            sd = np.minimum(np.sqrt(variance) / (self.usual + np.abs(y)), math.sqrt(LARGEST))
+        return super().noise(_drawn(y, self.usual), sd**2)
 
     def inverse(self, z: Array) -> Array:
         drawn = super().inverse(z)
-        return np.asarray(np.sign(drawn) * self.usual * np.expm1(np.abs(drawn)))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sign(drawn) * self.usual * np.expm1(np.abs(drawn)))
 
 
 def _drawn(y: Array, usual: float) -> Array:

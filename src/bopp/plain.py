@@ -301,6 +301,11 @@ class Absent:
         )
 
 
+def has_absent(problem: Problem) -> bool:
+    """Whether a condition is a function of your own that was not passed in again."""
+    return any(isinstance(one, Holds) and isinstance(one.predicate, Absent) for one in problem.conditions)
+
+
 def _write_number(value: Any) -> Any:
     return {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
 

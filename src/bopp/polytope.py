@@ -81,8 +81,9 @@ class Polytope:
     def __init__(self, space: Space, conditions: Sequence[Linear]):
         self.space = space
         self.names = [n for n in space.parameters if any(n in one.coefficients for one in conditions)]
-        self.A = np.array([[one.coefficients.get(n, 0.0) for n in self.names] for one in conditions])
-        self.lower, self.upper = np.array([one.bounds for one in conditions]).reshape(-1, 2).T
+        sides = [(one.coefficients, bounds) for one in conditions for bounds in _sides(*one.bounds)]
+        self.A = np.array([[one.get(n, 0.0) for n in self.names] for one, _ in sides])
+        self.lower, self.upper = np.array([bounds for _, bounds in sides]).reshape(-1, 2).T
         self.equal: Mask = self.lower == self.upper
         self._bound = np.max(
             [np.where(np.isinf(b), 0.0, np.abs(b)) for b in (self.lower, self.upper)], axis=0
@@ -306,6 +307,13 @@ class Polytope:
                 place = np.clip(here + away, 0, last)
                 found.append(np.minimum(axis.low + place * axis.step, axis.high))
         return found
+
+
+def _sides(low: float, high: float) -> list[tuple[float, float]]:
+    """The bounds of a sum, each for itself: how exactly one is met must not hang on the size of the other."""
+    if low == high or math.isinf(low) or math.isinf(high):
+        return [(low, high)]
+    return [(low, math.inf), (-math.inf, high)]
 
 
 def _missing(sums: Array, lower: Array, upper: Array) -> Array:

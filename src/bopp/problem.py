@@ -238,13 +238,22 @@ class Problem:
         return limits and self.allows(trial.params)
 
     def broken(self, trial: Trial) -> list[str]:
-        """The constraints that a finished trial breaks, in words: memory 17.2 > 16."""
+        """The constraints that a finished trial breaks, in words: memory 17.2 > 16.
+
+        Functions that were not passed in again cannot be checked, and are left out.
+        """
         words = [
             _beyond(limit, value)
             for limit in self.limits
             if (value := trial.values.get(limit.name)) is not None and limit.margin(value) < 0.0
         ]
-        return words + [f"not: {one.name}" for one in self.conditions if not one(trial.params)]
+        for one in self.conditions:
+            try:
+                words += [] if one(trial.params) else [f"not: {one.name}"]
+            except NoResultError as error:
+                if error.__cause__ is not None:  # it was there, and raised
+                    raise
+        return words
 
     def allows(self, params: Params) -> bool:
         """Whether params meet the conditions that can be checked without an evaluation."""

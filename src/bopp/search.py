@@ -338,12 +338,11 @@ def _foremost(values: Array) -> int:
 def _fresh(u: Array, space: Space, taken: Array, seen: set[bytes] | None) -> Array | None:
     """The point of the grid at u, or None if it is not allowed or a trial has used it."""
     u = space.point(u)
-    if not space.allowed(u[None, :])[0]:
-        return None
     if seen is not None:
-        return None if (u + 0.0).tobytes() in seen else u  # -0.0 becomes 0.0
-    tolerance = np.where(space.real, SAME, 0.0)
-    return None if (np.abs(taken - u) <= tolerance).all(axis=1).any() else u
+        used = (u + 0.0).tobytes() in seen  # -0.0 becomes 0.0
+    else:
+        used = bool((np.abs(taken - u) <= np.where(space.real, SAME, 0.0)).all(axis=1).any())
+    return u if not used and space.allowed(u[None, :])[0] else None
 
 
 def _exact(space: Space, taken: Array) -> set[bytes] | None:

@@ -170,7 +170,8 @@ class Trial:
         shared = [name for name in shared if name not in self.unmeasured]
         if self.state != told.state or _part(self, shared) != _part(told, shared):
             was, now = (_in_short(trial) for trial in (self, told))
-            raise TellError(f"trial {self.number} was told {was} already, got {now}")
+            why = f": {answer.error}" if self.unmeasured and answer.error else ""
+            raise TellError(f"trial {self.number} was told {was} already, got {now}{why}")
         return self._completed(told)
 
     def _completed(self, other: Trial) -> Trial:

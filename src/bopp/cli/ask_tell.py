@@ -45,7 +45,7 @@ def ask(
             params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
             print_pairs([(f"trial {trial.number}", ""), *params])
         where = {"in": None if source == STUDY else study.url if is_url(source) else source, "name": name}
-        say(f"Then: {pasted('tell', asked[0].number, 'VALUE', **where)}")
+        say(f"Then: {pasted('tell', asked[0].number, _to_be_told(study), **where)}")
         say(f"  or: {pasted('tell', asked[0].number, **where, failed='REASON')}")
 
 
@@ -119,6 +119,12 @@ def _observe_table(file: Path, source: str, name: str | None, column: str | None
         say(
             f"{len(trials)} trials added, {failed} of them failed" + f"; {left_out} left out" * (left_out > 0)
         )
+
+
+def _to_be_told(study: Study) -> str:
+    """What to type in place of the values."""
+    names = study.problem.names
+    return "VALUE" if len(names) == 1 else ",".join(f"{name}=..." for name in names)
 
 
 def typed_values(study: Study, text: str) -> float | dict[str, float | None]:

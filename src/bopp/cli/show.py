@@ -23,6 +23,7 @@ from bopp.errors import (
     StudyError,
 )
 from bopp.legible import legible
+from bopp.plain import has_absent
 from bopp.rows import write_csv
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def _summary(result: Result) -> list[str]:
         else:
             found = f"{result.best.value:.6g} in trial {result.best.number}"
     except NoResultError:
-        found = "none yet"
+        found = "cannot be told here" if has_absent(result.problem) else "none yet"
     return [*(str(states.count(state)) for state in ("done", "failed", "asked")), found]
 
 

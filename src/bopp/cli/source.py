@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bopp.errors import StudyError
+from bopp.errors import ConfigError, StudyError
 
 if TYPE_CHECKING:
     from bopp import Study
@@ -30,10 +31,18 @@ def is_url(source: str) -> bool:
 
 
 def existing(source: str, name: str | None, read_only: bool = True) -> Study:
-    """A study that exists already; by default nothing in its store is changed."""
-    from bopp import open_study
+    """A study that exists already; by default nothing in its store is changed.
 
-    return open_study(*located(source, name), read_only=read_only)
+    Functions of constraints, which a store cannot hold, come from the study file, if they can be had.
+    """
+    from bopp import open_study
+    from bopp.study.config import load
+
+    url, name = located(source, name)
+    if not is_url(source) and (config := load(Path(source))).refers:
+        with suppress(ConfigError, StudyError):
+            return open_study(url, name, config.declared[0], read_only=read_only)
+    return open_study(url, name, read_only=read_only)
 
 
 def located(source: str, name: str | None) -> tuple[str, str]:

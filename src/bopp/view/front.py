@@ -92,11 +92,16 @@ def hypervolume(result: Result, reference: Mapping[str, float] | None = None) ->
             "a hypervolume wants a reference, or a trial that has all objectives and meets the constraints, "
             f"got none in {len(done)} finished trials"
         )
+    above = gains[counted] / 2.0 - at / 2.0  # halves, as a difference of two floats may be larger than any
+    size = np.maximum(above.max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
     best, volume, volumes = gains[:0], 0.0, []
     for row, counts in zip(gains, counted, strict=True):
         if counts and (row > at).all() and not (best >= row).all(axis=1).any():
             best = np.vstack([best[(best > row).any(axis=1)], row])
-            volume = float(volume_of(-best, ref=-at))  # smaller is better to moocore
+            shares = (best / 2.0 - at / 2.0) / size  # so that no product overflows on the way
+            volume = float(volume_of(-shares, ref=np.zeros(len(at))))  # smaller is better to moocore
+            with np.errstate(over="ignore", under="ignore"):
+                volume = float(min(volume * np.prod(2.0 * size), LARGEST))
         volumes.append(volume)
     spent = spent_after(result)
     return Hypervolume(
