@@ -298,7 +298,14 @@ def test_a_given_reference_says_what_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", [{"near": 1.0}, {"near": 1.0, "far": math.nan}, {"near": 1, "far": 1, "more": 1}, 3.0]
+    "reference",
+    [
+        {"near": 1.0},
+        {"near": 1.0, "far": math.nan},
+        {"near": 1.0, "far": "x"},
+        {"near": 1, "far": 1, "more": 1},
+        3.0,
+    ],
 )
 def test_a_reference_that_does_not_fit_is_refused(reference: Any) -> None:
     with pytest.raises(RecipeError, match="reference"):

@@ -426,7 +426,10 @@ def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> d
             f"reference: wanted one for several objectives and nothing else, got {brief(reference)} "
             f"for {list(objectives)}"
         )
-    found = {name: number_of(reference[name], f"reference of {name!r}") for name in objectives}
+    try:
+        found = {name: number_of(reference[name], f"reference of {name!r}") for name in objectives}
+    except TellError as error:
+        raise RecipeError(str(error)) from None
     if not all(map(math.isfinite, found.values())):
         raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}")
     return found
