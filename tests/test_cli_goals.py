@@ -109,3 +109,31 @@ def test_a_run_ends_with_its_front(
         assert "4 trials in sqlite:///" in ended.err
         assert ended.out.splitlines()[0].split()[:2] == ["trial", "state"]
         assert len(ended.out.splitlines()) > 1
+
+
+def test_looking_takes_the_functions_that_a_study_file_names(
+    bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = "\n[[constraint]]\nname = 'short'\npython = 'traded_looked:short'\n"
+    Path("study.toml").write_text(FILE % "looked" + short)
+    Path("traded_looked.py").write_text(
+        OBJECTIVE % "20 * x" + "\n\ndef short(params):\n    return params['x'] < 0.9\n"
+    )
+    assert bopp("run").code == 0
+    assert "front of" in bopp("status", "study.toml", "traded").out
+    assert bopp("best").code == 0
+    Path("traded_looked.py").unlink()
+    url = "sqlite:///traded.db"
+    assert "cannot be told here" in bopp("status", url).out
+    assert "passed in" not in bopp("trials", url).out
+
+
+def test_asking_says_how_to_tell_several_values(
+    bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(FILE % "asked")
+    Path("traded_asked.py").write_text(OBJECTIVE % "1")
+    asked = bopp("ask")
+    assert "error=...,speed=...,memory=..." in asked.out + asked.err

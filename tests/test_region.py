@@ -503,3 +503,22 @@ def test_conditions_are_called_a_bounded_number_of_times() -> None:
     calls = 0
     suggestions(optimizer, 1)
     assert calls < 4000
+
+
+def test_a_region_that_is_used_up_is_found_so_without_checking_every_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only = Problem({"a": Float(0, 1), "b": Float(0, 1)}, None, [Linear({"a": 1, "b": 1}, equals=2)])
+    optimizer = Optimizer(only)
+    for _ in range(6):
+        optimizer.tell(optimizer.ask(), 1.0)
+    asked = []
+    allowed = Region.allowed
+
+    def counted(self: Region, U: Any) -> Any:
+        asked.append(1)
+        return allowed(self, U)
+
+    monkeypatch.setattr(Region, "allowed", counted)
+    assert list(optimizer.ask().params.values()) == pytest.approx([1.0, 1.0])
+    assert len(asked) < 300

@@ -439,7 +439,7 @@ def replaced(result: Result) -> Problem:
     return Problem(result.space, result.problem.objectives, limits, reference=result.problem.reference)
 
 
-@pytest.mark.parametrize("name", ["value", "", None, 3])
+@pytest.mark.parametrize("name", ["value", "", None, 3, ["error"]])
 def test_an_unknown_value_has_no_result(name: Any) -> None:
     with pytest.raises(BoppError, match=r"wanted one of the values \['error', 'speed', 'memory', 'life'\]"):
         TRADED.of(name)

@@ -117,12 +117,12 @@ class Problem:
     def alone(self, name: str) -> Problem:
         """The problem of one objective or limited value alone, under the same constraints."""
         limited = {limit.name: limit for limit in self.limits}
+        if not isinstance(name, str) or name not in self.names:
+            raise RecipeError(f"wanted one of the values {self.names}, got {brief(name)}")
         if name in self.objectives:
             direction = self.objectives[name]
-        elif name in limited:
-            direction = "minimize" if isinstance(limited[name], AtMost) else "maximize"
         else:
-            raise RecipeError(f"wanted one of the values {self.names}, got {brief(name)}")
+            direction = "minimize" if isinstance(limited[name], AtMost) else "maximize"
         return Problem(self.space, {name: direction}, self.constraints, self.fidelity)
 
     @property
