@@ -22,7 +22,8 @@ from bopp.trial import Trial
 
 if TYPE_CHECKING:
     from bopp.paper import theory
-    from bopp.study import Study, delete_study, open_study
+    from bopp.study.catalogue import delete_study, open_study
+    from bopp.study.study import Study
 
 __version__ = "0.1.0"
 
@@ -65,14 +66,17 @@ __all__ = [
     "theory",
 ]
 
+LATER = {
+    "Study": "bopp.study.study",
+    "delete_study": "bopp.study.catalogue",
+    "open_study": "bopp.study.catalogue",
+}
+"""Names from modules that import SQLAlchemy, which the engine does not need: imported when used."""
+
 
 def __getattr__(name: str) -> Any:
-    if name in (
-        "Study",
-        "delete_study",
-        "open_study",
-    ):  # these import SQLAlchemy, which the engine does not need
-        return getattr(import_module("bopp.study"), name)
     if name == "theory":
         return import_module("bopp.paper.theory")
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'bopp' has no attribute {name!r}")

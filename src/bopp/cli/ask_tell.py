@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json as texts
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, held_open, is_url, record
+from bopp.cli.source import STUDY, Json, Name, Source, record
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
-from bopp.errors import BoppError, ConfigError, SpaceError
+from bopp.errors import BoppError, ConfigError
 from bopp.rows import read_csv
+from bopp.study.locating import held_open, is_url
+from bopp.study.typed import shown_values, typed_params, typed_values
 
 if TYPE_CHECKING:
-    from bopp import Params, Space, Study
+    from bopp import Study
 
 WHAT = "What came out: a number, or name=number for each value, with commas between; none: not measured."
 Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
@@ -65,7 +66,7 @@ def tell(
         if value is None:
             told = study.fail(number, failed or "")
         else:
-            told = study.tell(number, typed_values(study, value), noise)
+            told = study.tell(number, typed_values(study.problem, value), noise)
         if note is not None:
             study.note(number, note)
         say(f"trial {told.number} {told.state}" + (f": {shown_values(told.values)}" if told.values else ""))
@@ -91,7 +92,7 @@ def observe(
     if value is None or not params or column is not None:
         raise ConfigError("wanted a value and all params, each as name=value, or --csv FILE")
     with held_open(source, name) as study:
-        trial = study.observe(typed_params(study.space, params), typed_values(study, value), noise)
+        trial = study.observe(typed_params(study.space, params), typed_values(study.problem, value), noise)
         say(f"trial {trial.number} {trial.state}")
 
 
@@ -125,60 +126,3 @@ def _to_be_told(study: Study) -> str:
     """What to type in place of the values."""
     names = study.problem.names
     return "VALUE" if len(names) == 1 else ",".join(f"{name}=..." for name in names)
-
-
-def typed_values(study: Study, text: str) -> float | dict[str, float | None]:
-    """What somebody typed as values; a slip of the hand is refused and not taken for a failure."""
-    declared = study.problem.names
-    if "=" not in text and len(declared) == 1:
-        return _number("value", text)
-    pairs = [(name.strip(), number) for name, _, number in (word.partition("=") for word in text.split(","))]
-    names = [name for name, _ in pairs]
-    missing = [name for name in declared if name not in names]
-    if "" in names or len(set(names)) < len(names) or missing:
-        wanted = ",".join(f"{name}=..." for name in declared)
-        lacks = f", without {', '.join(missing)}" if missing and "=" in text else ""
-        unmeasured = "; none for one that was not measured" if len(declared) > 1 else ""
-        raise ConfigError(f"wanted {wanted}, each once{unmeasured}, got {text!r}{lacks}")
-    found = {name: None if _is_none(number) else _number(name, number) for name, number in pairs}
-    if all(found[name] is None for name in declared):
-        raise ConfigError(
-            f"wanted a number as {' or '.join(declared)}, got {text!r}; a failure is told as one"
-        )
-    return found
-
-
-def shown_values(values: Mapping[str, float | None]) -> str:
-    """Declared values for people: a number alone, or several with their names."""
-    if len(values) == 1:
-        return repr(next(iter(values.values())))
-    return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
-
-
-def _is_none(text: str) -> bool:
-    return text.strip().lower() == "none"
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(f"wanted a number as {name}, got {text!r}") from None
-
-
-def typed_params(space: Space, words: Sequence[str]) -> Params:
-    """The params given as name=value words, each parsed by its parameter."""
-    params: dict[str, Any] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        parameter = space.parameters.get(name)
-        if not equals or parameter is None:
-            wanted = ", ".join(f"{name}=..." for name in space.parameters)
-            raise ConfigError(f"wanted {wanted}, got {word!r}")
-        if name in params:
-            raise ConfigError(f"wanted {name} once, got it twice: {' '.join(words)}")
-        try:
-            params[name] = parameter.parse(text)
-        except SpaceError as error:
-            raise ConfigError(f"{name}: {error}") from None
-    return params

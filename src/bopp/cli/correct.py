@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from bopp.cli.ask_tell import WHAT, In, Named, Noise, shown_values, typed_params, typed_values
-from bopp.cli.source import STUDY, Name, Source, existing, located
+from bopp.cli.ask_tell import WHAT, In, Named, Noise
+from bopp.cli.source import STUDY, Name, Source
 from bopp.cli.terminal import say
 from bopp.errors import ConfigError
+from bopp.study.locating import existing, located
+from bopp.study.typed import shown_values, typed_params, typed_values
 
 Why = Annotated[str, typer.Option(help="Why, for the record.")]
 Number = Annotated[int, typer.Argument(help="Of the trial.")]
@@ -42,7 +44,7 @@ def amend(
     with existing(source, name, read_only=False) as study:
         trials = study.trials
         was = trials[number].values if 0 <= number < len(trials) else {}
-        now = study.amend(number, typed_values(study, value), reason, noise)
+        now = study.amend(number, typed_values(study.problem, value), reason, noise)
         say(f"trial {number}: {_shown(was)} is now {_shown(now.values)}")
 
 

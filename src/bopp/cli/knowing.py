@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, existing
+from bopp.cli.source import STUDY, Json, Name, Source
 from bopp.cli.terminal import print_table, say
+from bopp.study.locating import existing
 
 if TYPE_CHECKING:
     from bopp import Study

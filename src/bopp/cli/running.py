@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bopp.cli.knowing import Earlier, given, knows
-from bopp.cli.source import STUDY, Name, Source, existing, opened
+from bopp.cli.source import STUDY, Name, Source
 from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 from bopp.run.failures import Policy
+from bopp.study.locating import existing, opened
 
 if TYPE_CHECKING:
     from bopp import Study, Trial

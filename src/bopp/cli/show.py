@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, existing, record
+from bopp.cli.source import STUDY, Json, Name, Source, record
 from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import print_pairs, print_table, say, shown_value
 from bopp.errors import (
@@ -25,6 +25,7 @@ from bopp.errors import (
 from bopp.legible import legible
 from bopp.plain import has_absent
 from bopp.rows import write_csv
+from bopp.study.locating import existing
 
 if TYPE_CHECKING:
     from bopp import Result, Study, Trial

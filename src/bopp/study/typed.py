@@ -1,0 +1,72 @@
+"""Typed: values and params as somebody typed them, on a command line or into a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bopp.errors import ConfigError, SpaceError
+from bopp.problem import Problem
+from bopp.space import Params, Space
+
+
+def typed_values(problem: Problem, text: str) -> float | dict[str, float | None]:
+    """What somebody typed as values; a slip of the hand is refused and not taken for a failure."""
+    if "=" not in text and len(problem.names) == 1:
+        return _number("value", text)
+    pairs = [(name.strip(), number) for name, _, number in (word.partition("=") for word in text.split(","))]
+    fields = dict(pairs)
+    missing = [name for name in problem.names if name not in fields]
+    if "" in fields or len(fields) < len(pairs) or missing:
+        wanted = ",".join(f"{name}=..." for name in problem.names)
+        lacks = f", without {', '.join(missing)}" if missing and "=" in text else ""
+        unmeasured = "; none for one that was not measured" if len(problem.names) > 1 else ""
+        raise ConfigError(f"wanted {wanted}, each once{unmeasured}, got {text!r}{lacks}")
+    return named_values(problem, fields)
+
+
+def named_values(problem: Problem, fields: Mapping[str, str]) -> dict[str, float | None]:
+    """Values as somebody typed them under their names; "none" is for one not measured."""
+    found = {name: None if _is_none(number) else _number(name, number) for name, number in fields.items()}
+    if all(found[name] is None for name in problem.names):
+        typed = ", ".join(f"{name}={number}" for name, number in fields.items())
+        raise ConfigError(
+            f"wanted a number as {' or '.join(problem.names)}, got {typed!r}; a failure is told as one"
+        )
+    return found
+
+
+def shown_values(values: Mapping[str, float | None]) -> str:
+    """Declared values for people: a number alone, or several with their names."""
+    if len(values) == 1:
+        return repr(next(iter(values.values())))
+    return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == "none"
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"wanted a number as {name}, got {text!r}") from None
+
+
+def typed_params(space: Space, words: Sequence[str]) -> Params:
+    """The params given as name=value words, each parsed by its parameter."""
+    params: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        parameter = space.parameters.get(name)
+        if not equals or parameter is None:
+            wanted = ", ".join(f"{name}=..." for name in space.parameters)
+            raise ConfigError(f"wanted {wanted}, got {word!r}")
+        if name in params:
+            raise ConfigError(f"wanted {name} once, got it twice: {' '.join(words)}")
+        try:
+            params[name] = parameter.parse(text)
+        except SpaceError as error:
+            raise ConfigError(f"{name}: {error}") from None
+    return params
