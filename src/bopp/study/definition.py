@@ -146,12 +146,17 @@ def check(row: sa.RowMapping) -> None:
 
 def redefine(connection: sa.Connection, id: int, **columns: Any) -> None:
     """Change columns of a study, given as plain values."""
+    rewrite(connection, id, written(columns))
+
+
+def rewrite(connection: sa.Connection, id: int, columns: Mapping[str, str | None]) -> None:
+    """Change columns of a study, given as they are written."""
     mine = studies.c.id == id
     row = connection.execute(sa.select(*studies.c).where(mine)).mappings().first()
     if row is None:
         raise StudyError("the study is no longer in its store")
     check(row)
-    new = seal.sealed({**row, **written(columns)}, seal.STUDY)
+    new = seal.sealed({**row, **columns}, seal.STUDY)
     connection.execute(studies.update().where(mine).values({name: new[name] for name in (*columns, "seal")}))
 
 

@@ -45,9 +45,10 @@ studies = _table(
     seed=sa.Text,
     recipe=sa.Text,
     created_at=sa.Text,
-    revision=sa.BigInteger,  # grows with every change of a trial
+    revision=sa.BigInteger,  # grows with every change of a trial, and with every pause
     problem=Later(sa.Text, since=3),  # JSON, or NULL
     seal=Later(sa.Text, since=5),  # checksum of all but the revision; NULL: not changed since version 4
+    paused=Later(sa.Text, since=7),  # JSON, the time and the reason; NULL: it is not paused
 )
 
 trials = _table(
@@ -106,6 +107,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     tuple(f"ALTER TABLE bopp_{table} ADD COLUMN seal TEXT" for table in ("studies", "trials", "queue")),
     (),  # the same tables, in which a finished trial may lack values: earlier versions must not read them
+    ("ALTER TABLE bopp_studies ADD COLUMN paused TEXT",),
 )
 """In SQL that SQLite and PostgreSQL both understand."""
 

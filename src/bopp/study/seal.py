@@ -13,7 +13,7 @@ from zlib import crc32
 
 from bopp.errors import StoreError
 
-STUDY = ("id", "name", "space", "direction", "seed", "recipe", "created_at", "problem")
+STUDY = ("id", "name", "space", "direction", "seed", "recipe", "created_at", "problem", "paused")
 TRIAL = (
     *("study", "number", "revision", "params", "state", "value", "error", "origin", "asked_at", "told_at"),
     *("worker", "notes", "more", "traceback", "superseded"),
@@ -22,6 +22,7 @@ QUEUED = ("ticket", "study", "place", "params", "popped")
 """The fields under a seal, in the order in which they are sealed, for ever; a later one goes to the end and
 counts only where it is not NULL, so that earlier seals stay valid."""
 
+LATER = frozenset({"paused"})  # which were not there when rows were first sealed
 BETWEEN = "\0"  # no text in a database has it
 
 
@@ -33,13 +34,18 @@ def seal(fields: Iterable[Any]) -> str:
 
 def sealed(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The row with its seal."""
-    return {**row, "seal": seal(row.get(name) for name in names)}
+    return {**row, "seal": seal(_counted(row, names))}
 
 
 def check(row: Any, names: tuple[str, ...], what: str, where: str) -> None:
     """Refuse a row, by name, that has changed since it was sealed; `where` finds it in SQL."""
-    if row["seal"] is not None and row["seal"] != seal(row[name] for name in names):
+    if row["seal"] is not None and row["seal"] != seal(_counted(row, names)):
         raise broken(what, where)
+
+
+def _counted(row: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """The fields of a row under its seal."""
+    return [row.get(name) for name in names if name not in LATER or row.get(name) is not None]
 
 
 def broken(what: str, where: str) -> StoreError:
