@@ -60,6 +60,8 @@ def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
         show.waiting()
         told(show, optimizer(*values).result)
     show.dropped("trial 3 went\nelsewhere")
+    show.paused("since 14:03 (why\nnot)")
+    show.paused(None)
     show.interrupted()
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -68,6 +70,7 @@ def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
         "2 of 5: trial 1 failed: it broke; best 3.25 in trial 0",
         "3 of 5: trial 2 0.3; best 0.3 in trial 2",
         "trial 3 went elsewhere",
+        "paused since 14:03 (why not); to go on: bopp resume",
     ]
 
 
@@ -107,6 +110,21 @@ def test_on_a_terminal_there_is_a_table(
     assert shown.out == "of the objective\n"
     assert "1 of 3" in shown.err
     assert "1.5" in shown.err
+
+
+def test_the_screen_shows_a_pause_while_it_lasts() -> None:
+    assert "paused" not in drawn()
+    for since, wanted in ((f"since 14:03 ({HOSTILE})", True), (None, False)):
+        with Live(console=Console(file=io.StringIO()), auto_refresh=False) as screen:
+            show = Screen("a study", 5, screen, optimizer().result, "bopp resume 'a b.toml'")
+            show.paused("since 13:00")
+            show.paused(since)
+        paper = Console(file=io.StringIO(), width=300)
+        with paper.capture() as capture:
+            paper.print(screen.renderable)
+        line = f"since 14:03 ({one_line(HOSTILE)}); to go on: bopp resume 'a b.toml'"
+        assert (re.search("paused +" + re.escape(line), capture.get()) is not None) == wanted
+        assert "13:00" not in capture.get()
 
 
 def test_the_screen_before_any_result() -> None:

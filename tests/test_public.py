@@ -68,6 +68,7 @@ ERRORS = [
     "TellError",
     "LateTell",
     "StudyError",
+    "PausedStudy",
     "StoreError",
     "ConfigError",
     "CommandError",

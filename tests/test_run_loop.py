@@ -34,6 +34,9 @@ class Notes:
     def dropped(self, reason: str) -> None:
         self.said.append(f"dropped {reason}")
 
+    def paused(self, since: str | None) -> None:
+        raise AssertionError("nobody paused it")
+
     def interrupted(self) -> None:
         raise AssertionError("nobody interrupted it")
 

@@ -88,6 +88,17 @@ def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_pause_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with meter(2, True) as show:
+        show.paused("since 14:03 ([red]why[/red])")
+        show.paused(None)
+    line = "paused since 14:03 ([red]why[/red]); to go on: study.resume(), or bopp resume"
+    assert capsys.readouterr().err.count(line) == 1
+    with meter(2, False) as show:
+        show.paused("since 14:03")
+    assert capsys.readouterr() == ("", "")
+
+
 def test_no_thread_runs_beside_the_bar() -> None:
     """Processes are forked while it is up: a lock that another thread holds would stay shut in them."""
     before = threading.active_count()
@@ -168,15 +179,18 @@ def test_a_notebook_is_not_flooded(cell: Cell) -> None:
     assert len(cell.shown) <= 3 + (time.monotonic() - began) / OFTEN
 
 
-def test_a_notebook_is_told_of_an_interrupt_and_of_what_came_late(
+def test_a_notebook_is_told_of_an_interrupt_a_pause_and_of_what_came_late(
     cell: Cell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     minimize(interrupt, {"x": Float(0, 1)}, budget=3)
     assert "Interrupted" in capsys.readouterr().err
     with meter(2, True) as show:
         show.dropped("somebody else told it")
+        show.paused("since 14:03")
+        show.paused(None)
         tell(show, 1.0)
-    assert capsys.readouterr().err == "somebody else told it\n"
+    told = "somebody else told it\npaused since 14:03; to go on: study.resume(), or bopp resume\n"
+    assert capsys.readouterr().err == told
     assert "1/2" in cell.shown[-1]  # the last line is true
 
 

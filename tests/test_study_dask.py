@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -98,6 +99,29 @@ def test_a_cluster_evaluates_every_trial_once(client: Client, study: Study, tmp_
     ended = calls(tmp_path, ended=True)
     assert Counter(x for x, _ in ended) == Counter(trial.params["x"] for trial in study.trials)
     assert len({pid for _, pid in ended}) == 2  # both workers worked
+
+
+def test_a_cluster_waits_while_a_study_is_paused(client: Client, study: Study, tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    def pause(*_: Any) -> None:
+        if len(study.trials) >= 3 and not begun:
+            study.pause("the cluster is wanted for something else")
+            begun.append(len(study.trials))
+            timer.start()
+
+    def resume() -> None:
+        wait_for(lambda: "asked" not in {trial.state for trial in study.trials})
+        time.sleep(0.6)
+        begun.append(len(study.trials))
+        study.resume()
+
+    timer = threading.Timer(0.0, resume)
+    study.optimize(partial(evaluate, tmp_path, 0.1), 8, executor=client, progress=False, callback=pause)
+    timer.join()
+    each_once(study, 8)
+    assert len(begun) == 2
+    assert begun[0] == begun[1] < 8
 
 
 def test_what_a_cluster_raises_is_a_failed_trial(client: Client, study: Study) -> None:

@@ -19,6 +19,7 @@ from bopp.study import schema, seal
 from bopp.study.catalogue import find, overview
 from bopp.study.definition import Definition
 from bopp.study.ledger import Ledger
+from bopp.study.pauses import Pauses
 from bopp.study.store import Store
 from commands import Bopp
 from faults import Figure
@@ -54,6 +55,7 @@ def fill(url: str) -> None:
         study.switch_recipe(Recipe.default())
     with open_study(url, "queued", {"x": Float(0, 1)}, recipe=RANDOM) as study:
         study.enqueue({"x": 0.25})
+        study.pause("the oven is being cleaned")
 
 
 def everything(url: str) -> Seen:
@@ -66,7 +68,8 @@ def everything(url: str) -> Seen:
             assert row is not None
             study = Definition.read(row)
             ledger = Ledger(study.id, study.problem, study.name)
-            seen[name] = (study, ledger.trials(connection), ledger.queued(connection))
+            pause = Pauses(ledger, study.id).found(connection)
+            seen[name] = (study, ledger.trials(connection), ledger.queued(connection), pause)
         return seen
 
     with Store(url, "look") as store:
@@ -244,6 +247,10 @@ def test_seals_are_for_ever() -> None:
     """Those of rows that were written once must stay valid."""
     row = (7, 3, 12, '{"x": 0.1}', "done", 0.1, None, "suggested", "2026-01-01T00:00:00+00:00", None, "ü")
     assert seal.seal((*row, None, None, None, None)) == "56a79ef4"
+    study = dict.fromkeys(seal.STUDY) | {"id": 7, "name": "s", "seed": "0"}
+    without = {name: cell for name, cell in study.items() if name != "paused"}  # of an earlier version
+    assert seal.sealed(study, seal.STUDY)["seal"] == seal.sealed(without, seal.STUDY)["seal"] == "5ffdc28d"
+    assert seal.sealed(study | {"paused": "{}"}, seal.STUDY)["seal"] == "ce13c74f"
     assert seal.seal(("t", 7, 5, '{"x": 0.1}', False)) != seal.seal(("t", 7, 5, '{"x": 0.1}', True))
 
 

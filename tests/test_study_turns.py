@@ -94,6 +94,24 @@ def test_an_idle_study_has_no_connection(small: Server, url: str) -> None:
         assert soon_unconnected(small)
 
 
+def test_a_run_that_waits_for_the_end_of_a_pause_has_none(small: Server, url: str) -> None:
+    with opened(url) as study:
+        study.pause()
+
+        def wait() -> None:
+            study.optimize(lambda x, y: x, 3, progress=False, time_limit=1.5)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        time.sleep(0.3)  # by then it has asked once
+        seen = []
+        while waiting.is_alive():
+            seen.append(small.execute(CONNECTED)[0][0])
+            time.sleep(0.02)
+        assert sorted(seen)[len(seen) // 2] == 0  # now and then it looks
+        assert len(seen) > 10
+
+
 def test_a_turn_takes_one_connection_and_who_waits_for_it_none(small: Server, url: str) -> None:
     with opened(url) as study, opened(url) as other:
         seen = []

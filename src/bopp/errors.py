@@ -6,6 +6,7 @@ BoppError
 ├── TellError       a value that is not a number, a second and different value, or an unknown trial
 │   └── LateTell    another worker has taken over the trial or told it already, and its answer counts
 ├── StudyError      a study cannot be created, opened or changed as asked
+│   └── PausedStudy a study hands out no trials until it is resumed
 ├── StoreError      the database of a study cannot be reached, read or written
 ├── ConfigError     a study file or a command is wrong; the message names the field
 ├── CommandError    a command ended without a value
@@ -44,6 +45,10 @@ class LateTell(TellError):
 
 class StudyError(BoppError, ValueError):
     """A study cannot be created, opened or changed as asked; it stays as it was."""
+
+
+class PausedStudy(StudyError):
+    """A study is paused: nobody gets a trial of it until it is resumed."""
 
 
 class StoreError(BoppError, OSError):

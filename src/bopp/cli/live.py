@@ -32,10 +32,10 @@ SHOWN = 8  # trials, the latest ones
 
 
 @contextmanager
-def live(name: str, budget: int | None, so_far: Result) -> Iterator[Meter]:
-    """A meter that reports on the error stream."""
+def live(name: str, budget: int | None, so_far: Result, resume: str = "bopp resume") -> Iterator[Meter]:
+    """A meter that reports on the error stream; `resume` is the command that ends a pause."""
     if not sys.stderr.isatty():
-        yield Lines(budget)
+        yield Lines(budget, resume)
         return
     from rich.console import Console
     from rich.live import Live
@@ -43,7 +43,7 @@ def live(name: str, budget: int | None, so_far: Result) -> Iterator[Meter]:
     # no refresh thread, since processes are forked while the table is shown
     console = Console(stderr=True)
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as screen:
-        yield Screen(name, budget, screen, so_far)
+        yield Screen(name, budget, screen, so_far, resume)
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,9 @@ def _nobody_reads(stream: int) -> bool:
 class Lines:
     """Prints a line for each trial, as long as somebody reads them."""
 
-    def __init__(self, budget: int | None):
+    def __init__(self, budget: int | None, resume: str = "bopp resume"):
         self._total = "" if budget is None else f" of {budget}"
+        self._resume = resume
 
     def suggested(self, seconds: float) -> None: ...
 
@@ -128,6 +129,10 @@ class Lines:
     def dropped(self, reason: str) -> None:
         self._say(reason)
 
+    def paused(self, since: str | None) -> None:
+        if since:
+            self._say(f"paused {since}; to go on: {self._resume}")
+
     def interrupted(self) -> None: ...
 
     def _say(self, text: str) -> None:
@@ -137,7 +142,9 @@ class Lines:
 class Screen:
     """Shows a table that is redrawn in place."""
 
-    def __init__(self, name: str, budget: int | None, screen: Live, so_far: Result):
+    def __init__(
+        self, name: str, budget: int | None, screen: Live, so_far: Result, resume: str = "bopp resume"
+    ):
         self._name = name
         self._budget = budget
         self._screen = screen
@@ -145,6 +152,8 @@ class Screen:
         self._ended_here: float = 0
         self._latest: deque[tuple[str, str]] = deque(maxlen=SHOWN)
         self._result = so_far
+        self._resume = resume
+        self._paused: str | None = None
 
     def suggested(self, seconds: float) -> None:
         self.waiting()
@@ -161,6 +170,10 @@ class Screen:
 
     def dropped(self, reason: str) -> None:
         self._latest.append(("", reason))
+        self.waiting()
+
+    def paused(self, since: str | None) -> None:
+        self._paused = since
         self.waiting()
 
     def interrupted(self) -> None: ...
@@ -189,6 +202,8 @@ class Screen:
         yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
         several = len(self._result.problem.objectives) > 1
         yield "front" if several else "best", _best(self._result, params=True)
+        if self._paused:
+            yield "paused", f"{self._paused}; to go on: {self._resume}"
         elapsed = time.monotonic() - self._began
         yield "time", str(timedelta(seconds=round(elapsed)))
         if self._budget and self._ended_here:

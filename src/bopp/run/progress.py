@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 20  # characters of the bar in a notebook
 NONE_YET = "best none yet"
 INTERRUPTED = "Interrupted: returning what is there."
+RESUME = "to go on: study.resume(), or bopp resume"
 OFTEN = 0.1  # seconds between updates in a notebook, each of which is a message to the browser
 
 
@@ -33,6 +34,8 @@ class Meter(Protocol):
     def told(self, trial: Trial, result: Result) -> None: ...
 
     def dropped(self, reason: str) -> None: ...
+
+    def paused(self, since: str | None) -> None: ...
 
     def interrupted(self) -> None: ...
 
@@ -90,6 +93,8 @@ class Silent:
 
     def dropped(self, reason: str) -> None: ...
 
+    def paused(self, since: str | None) -> None: ...
+
     def interrupted(self) -> None: ...
 
 
@@ -112,6 +117,10 @@ class Bar:
 
     def dropped(self, reason: str) -> None:
         self._bar.console.print(reason, markup=False, highlight=False)
+
+    def paused(self, since: str | None) -> None:
+        if since:
+            self._bar.console.print(f"paused {since}; {RESUME}", markup=False, highlight=False)
 
     def interrupted(self) -> None:
         self._bar.console.print(INTERRUPTED)
@@ -145,6 +154,10 @@ class Line:
 
     def dropped(self, reason: str) -> None:
         print(reason, file=sys.stderr)
+
+    def paused(self, since: str | None) -> None:
+        if since:
+            print(f"paused {since}; {RESUME}", file=sys.stderr)
 
     def interrupted(self) -> None:
         print(INTERRUPTED, file=sys.stderr)

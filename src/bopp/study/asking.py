@@ -9,7 +9,7 @@ from functools import partial
 import sqlalchemy as sa
 
 from bopp import log
-from bopp.errors import StoreError
+from bopp.errors import PausedStudy, StoreError
 from bopp.fidelity import LEAST, suggest_within
 from bopp.recipe import Recipe
 from bopp.space import Params
@@ -18,6 +18,7 @@ from bopp.study.definition import Definition
 from bopp.study.known import Known
 from bopp.study.leases import Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket
+from bopp.study.pauses import RESUME, Pause, Pauses
 from bopp.study.sources import Taught
 from bopp.study.store import Moment, Store
 from bopp.study.tickets import Hold, Tickets
@@ -43,6 +44,7 @@ class Asking:
         store: Store,
         ledger: Ledger,
         tickets: Tickets,
+        pauses: Pauses,
         definition: Definition,
         recipe: Recipe | None,
         knowledge: tuple[Taught, ...] = (),
@@ -50,6 +52,7 @@ class Asking:
         self._store = store
         self._ledger = ledger
         self._tickets = tickets
+        self._pauses = pauses
         self._definition = definition
         self._given = recipe
         self._knowledge = knowledge
@@ -65,7 +68,10 @@ class Asking:
         return self._recipe
 
     def ask(self, budget: float, run: object = None) -> Trial | None:
-        """The next trial; None once `budget` is spent and there is none to take over."""
+        """The next trial; None once `budget` is spent and there is none to take over.
+
+        While the study is paused, nobody gets one: that is an error, unless there would be none anyway.
+        """
         ticket = new_ticket()
         with self._store.turn(self._definition.id):
             while plan := self._plan(budget):
@@ -90,14 +96,15 @@ class Asking:
         return Trial(number, params, origin=origin, asked_at=now.utc, worker=identity.name())
 
     def _plan(self, budget: float) -> Plan | None:
-        known, over, queued = self._store.read(self._look)
-        number = len(known.trials)
+        known, over, queued, pause = self._store.read(self._look)
+        number, left = len(known.trials), budget - known.begun
+        if not over and left < LEAST:
+            return None
+        if pause:
+            raise PausedStudy(f"the study {self._definition.name!r} is paused {pause}; {RESUME}")
         if over:
             old = known.trials[over[0].number]
             return Plan(old.number, old.params, old.origin, replaces=over[0])
-        left = budget - known.begun
-        if left < LEAST:
-            return None
         for ticket, part in queued:
             whole = self._definition.problem.space.is_whole(part)
             return Plan(number, part if whole else self._suggested(known, part, left), "queued", pops=ticket)
@@ -110,13 +117,16 @@ class Asking:
         space = problem.region.holding(part) if part else problem.region
         return space.decode(suggest_within(left, problem.fidelity, space, self.recipe, known.history(), key))
 
-    def _look(self, connection: sa.Connection) -> tuple[Known, list[Lease], list[tuple[str, Params]]]:
-        """The trials, the leases of other workers that are over, and the head of the queue."""
+    def _look(
+        self, connection: sa.Connection
+    ) -> tuple[Known, list[Lease], list[tuple[str, Params]], Pause | None]:
+        """The trials, the leases of other workers that are over, the head of the queue, and the pause."""
         running = self._ledger.leases(connection)  # before the trials, which then include all of these
         held = self._tickets.held
         others = [lease for lease in running if lease.ticket not in held]
         over = self._watch.over(others, self._store.now(connection))
-        return self._ledger.known(connection), over, self._ledger.queued(connection, first=True)
+        known, queued = self._ledger.known(connection), self._ledger.queued(connection, first=True)
+        return known, over, queued, self._pauses.found(connection)
 
     def _log(self, plan: Plan, trial: Trial) -> None:
         if plan.replaces and plan.replaces.seconds:  # 0 if it was given back
@@ -125,10 +135,12 @@ class Asking:
             log.asked(trial, self._definition.name)
 
     def _claim(self, plan: Plan, ticket: str, connection: sa.Connection) -> Trial | None:
-        """Claim the planned trial for this process; None if somebody else was faster."""
+        """Claim the planned trial for this process; None if somebody else was faster, or paused the study."""
         now, revision = self._store.now(connection), self._ledger.lock(connection)
         if done := self._ledger.claimed(connection, ticket):
             return done
+        if self._pauses.found(connection):
+            return None
         lease = self._tickets.lease
         claim = Claim(ticket, lease, None if lease is None else until(now, lease))
         if plan.replaces:

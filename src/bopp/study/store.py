@@ -136,6 +136,11 @@ class Store:
         if self.access == "look":
             raise StudyError(f"{self!r} was opened to look (read_only=True), so nothing in it can be changed")
 
+    def rest(self) -> None:
+        """Hold no connection to a server until the next transaction."""
+        self._leave_parent()
+        self._connections.rest()
+
     def __enter__(self) -> Self:
         return self
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from bopp import log, pseudo
 from bopp.arguments import checked_count, checked_recipe, checked_text, failed
 from bopp.called import Function, called
-from bopp.errors import LateTell, StoreError, StudyError, TellError
+from bopp.errors import LateTell, PausedStudy, StoreError, StudyError, TellError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
@@ -31,6 +31,7 @@ from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition, rewrite_recipe
 from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.observing import add_all, from_elsewhere
+from bopp.study.pauses import Pause, Pauses, checked
 from bopp.study.runner import run_study
 from bopp.study.sources import Taught, taught
 from bopp.study.store import Store
@@ -66,8 +67,9 @@ class Study:
         self._definition = definition
         self._ledger = Ledger(definition.id, definition.problem, definition.name)
         self._tickets = Tickets(store, self._ledger, lease)
+        self._pauses = Pauses(self._ledger, definition.id)
         self._recipe, self._knowledge = recipe, knowledge  # as they were given, with functions of your own
-        self._asking = Asking(store, self._ledger, self._tickets, definition, recipe, knowledge)
+        self._begin()
         self._corrections = Corrections(store, self._ledger)
 
     @property
@@ -163,6 +165,11 @@ class Study:
         return frozenset(hold.number for hold in self._tickets.held.values())
 
     @property
+    def paused(self) -> Pause | None:
+        """Since when the study is paused, and why; None if it is not."""
+        return self._store.read(self._pauses.found)
+
+    @property
     def others_at_work(self) -> bool:
         """Whether others, elsewhere or another run here, have trials that come here if they fall silent."""
         running, held = self._store.read(self._ledger.leases), self._tickets.held
@@ -190,15 +197,24 @@ class Study:
     def ask(self, count: int) -> list[Trial]: ...
 
     def ask(self, count: int | None = None) -> Trial | list[Trial]:
-        """The next trial to evaluate, or `count` of them to evaluate at once."""
+        """The next trial to evaluate, or `count` of them to evaluate at once; refused while it is paused."""
         if count is None:
             return cast(Trial, self.ask_within(math.inf))
-        return [cast(Trial, self.ask_within(math.inf)) for _ in range(checked_count("ask: count", count))]
+        asked: list[Trial] = []
+        try:
+            for _ in range(checked_count("ask: count", count)):
+                asked.append(cast(Trial, self.ask_within(math.inf)))
+        except PausedStudy:  # paused in between: nobody would know of those that were asked for already
+            for trial in asked:
+                self.release(trial)
+            raise
+        return asked
 
     def ask_within(self, budget: float, run: object = None) -> Trial | None:
         """The next trial; None once `budget` is spent and there is none to take over.
 
-        `run` says who asks, if it will give back what it leaves untold.
+        `run` says who asks, if it will give back what it leaves untold. A paused study refuses to hand out a
+        trial with `PausedStudy`.
         """
         return self._asking.ask(budget, run)
 
@@ -279,6 +295,26 @@ class Study:
     def renew(self) -> None:
         """Tell the store that this process is alive and keeps the trials it asked for."""
         self._tickets.renew()
+
+    def rest(self) -> None:
+        """Hold no connection to a server until it is needed."""
+        self._store.rest()
+
+    def pause(self, reason: str | None = None) -> None:
+        """Have nobody get a trial until `resume`; those under way may be told, and workers wait.
+
+        A study that is paused already stays so, for the reason that it has.
+        """
+        reason = checked(reason)
+        self._store.write(
+            lambda connection: self._pauses.begin(connection, self._store.now(connection).utc, reason)
+        )
+
+    def resume(self) -> None:
+        """End a pause: whoever waits goes on within seconds."""
+        self._store.check_writable()
+        if pause := self.paused:
+            self._store.write(lambda connection: self._pauses.end(connection, pause))
 
     def switch_recipe(self, recipe: Recipe) -> None:
         """Suggest with another recipe from now on; whoever has the study open already keeps the old one.
@@ -374,7 +410,13 @@ class Study:
     def _begin(self) -> None:
         """Suggest as the definition says now."""
         self._asking = Asking(
-            self._store, self._ledger, self._tickets, self._definition, self._recipe, self._knowledge
+            self._store,
+            self._ledger,
+            self._tickets,
+            self._pauses,
+            self._definition,
+            self._recipe,
+            self._knowledge,
         )
 
     def _settle(self, trial: Trial | int, answer: Answer) -> Trial:

@@ -1,0 +1,570 @@
+"""While a study is paused nobody gets a trial of it; what is under way is told, and runs wait and go on."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import bopp
+from bopp import Float, Params, Recipe, Study
+from bopp.errors import PausedStudy, StoreError, StudyError
+from bopp.run.loop import Limits
+from bopp.run.progress import Silent
+from bopp.study import runner, schema
+from bopp.study.exchange import exported, imported
+from bopp.study.ledger import LONGEST_TEXT
+from bopp.study.pauses import Pause
+from bopp.study.runner import run_study
+from test_study_many import bowl, kept, opened, started, succeeded
+from versions import engine_of, store_of_version
+
+PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
+OVEN = "the oven is being cleaned"
+HOSTILE = "\x1b[2J [red]x[/red]\r\nsecond \x00 line \ud800"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """An empty store in a file."""
+    return f"sqlite:///{tmp_path}/a.db"
+
+
+def revision_of(url: str) -> int:
+    with engine_of(url).begin() as connection:
+        return int(connection.execute(sa.select(schema.studies.c.revision)).scalar_one())
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+# The study
+
+
+def test_a_study_is_paused_and_resumed(url: str) -> None:
+    with opened(url) as study, opened(url) as other:
+        assert study.paused is None
+        before = datetime.now(UTC)
+        study.pause(OVEN)
+        pause = other.paused
+        assert pause is not None
+        assert pause == study.paused
+        assert pause.reason == OVEN
+        assert pause.at.tzinfo is not None
+        assert abs(pause.at - before) < timedelta(minutes=1)
+        other.resume()
+        assert study.paused is None
+        other.pause()
+        assert study.paused is not None
+        assert study.paused.reason is None
+        assert study.paused != pause
+
+
+def test_twice_changes_nothing_and_once_takes_a_revision(url: str) -> None:
+    with opened(url) as study, opened(url) as other:
+        first = revision_of(url)
+        study.resume()
+        assert revision_of(url) == first
+        study.pause(OVEN)
+        assert revision_of(url) == first + 1
+        pause = study.paused
+        study.pause("another")
+        other.pause()
+        assert (study.paused, revision_of(url)) == (pause, first + 1)
+        study.resume()
+        assert revision_of(url) == first + 2
+        study.resume()
+        other.resume()
+        assert revision_of(url) == first + 2
+
+
+def test_of_many_who_pause_at_once_one_does(url: str) -> None:
+    with opened(url) as study:
+        first = revision_of(url)
+
+    def pause(number: int) -> None:
+        with opened(url) as study:
+            study.pause(str(number))
+
+    with futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(pause, range(4)))
+    with opened(url) as study:
+        assert study.paused is not None
+        assert study.paused.reason in set("0123")
+        assert first < revision_of(url) <= first + 4
+
+
+@pytest.mark.parametrize("there", ["nothing", "queued", "given back", "told"])
+def test_nobody_gets_a_trial_whatever_there_is(file: str, there: str) -> None:
+    with opened(file) as study, opened(file) as other:
+        if there == "queued":
+            study.enqueue({"x": 0.5, "y": 1.0})
+        elif there == "given back":
+            study.release(study.ask())
+        elif there == "told":
+            study.tell(study.ask(), 1.0)
+        study.pause(OVEN)
+        trials, revision = study.trials, revision_of(file)
+        for asking in (study, other):
+            for ask in (asking.ask, lambda one=asking: one.ask(2), lambda one=asking: one.ask_within(5)):
+                with pytest.raises(PausedStudy) as refused:
+                    ask()
+        since = study.paused and study.paused.at.astimezone().strftime("%H:%M")
+        assert (
+            str(refused.value) == f"the study 'many' is paused since {since} ({OVEN}); "
+            "to go on: Study.resume(), or bopp resume"
+        )
+        assert (study.trials, revision_of(file)) == (trials, revision)
+        study.resume()
+        assert other.ask().number == (1 if there == "told" else 0)
+
+
+def test_it_is_an_error_about_a_study_that_can_be_sent_elsewhere() -> None:
+    assert issubclass(PausedStudy, StudyError)
+    assert str(pickle.loads(pickle.dumps(PausedStudy("why")))) == "why"
+
+
+def test_one_who_found_a_trial_before_the_pause_does_not_get_it_after(url: str) -> None:
+    with opened(url) as study, opened(url) as other:
+        plan = study._asking._plan
+
+        def planned(budget: float) -> object:
+            found = plan(budget)
+            other.pause(OVEN)
+            return found
+
+        study._asking._plan = planned  # type: ignore[method-assign,assignment]
+        with pytest.raises(PausedStudy, match="the oven"):
+            study.ask()
+        assert (study.trials, study.held) == ((), frozenset())
+
+
+def test_of_several_that_a_pause_cuts_short_none_is_kept_back(file: str) -> None:
+    with opened(file, lease=None) as study, opened(file) as other:
+        plan = study._asking._plan
+
+        def planned(budget: float) -> object:
+            if len(other.trials) == 2:
+                other.pause()
+            return plan(budget)
+
+        study._asking._plan = planned  # type: ignore[method-assign,assignment]
+        with pytest.raises(PausedStudy):
+            study.ask(3)
+        assert study.held == frozenset()
+        other.resume()
+        assert [trial.number for trial in other.ask(3)] == [0, 1, 2]
+
+
+def test_all_else_works_as_always(url: str) -> None:
+    with opened(url) as study:
+        trials = study.ask(5)
+        study.tell(trials[0], 3.0)
+        study.fail(trials[1], "broke")
+        study.pause()
+        study.tell(trials[2], 1.0)
+        study.fail(trials[3], "broke too")
+        study.amend(0, 2.0, "a slip")
+        study.retry(1)
+        study.note(0, "a note")
+        study.drop(3, "wrong")
+        study.observe({"x": 0.5, "y": 0.0}, 0.5)
+        study.enqueue({"x": 0.25})
+        assert [trial.state for trial in study.trials] == [
+            *("done", "asked", "done", "dropped", "asked", "done")
+        ]
+        assert study.best.number == 5
+        study.renew()
+        study.release(trials[4])
+        study.switch_recipe(Recipe.random())
+        assert study.paused is not None
+
+
+def test_a_spent_budget_is_spent(file: str) -> None:
+    with opened(file) as study, opened(file) as other:
+        study.tell(study.ask(), 1.0)
+        left = study.ask()
+        study.pause()
+        assert other.ask_within(2) is None
+        study.release(left)
+        with pytest.raises(PausedStudy):  # there is one to take over
+            other.ask_within(2)
+
+
+def test_whoever_looks_sees_the_pause_and_cannot_end_it(file: str) -> None:
+    with opened(file) as study, bopp.open_study(file, "many", read_only=True) as seen:
+        assert seen.paused is None
+        for change in (seen.pause, seen.resume):
+            with pytest.raises(StudyError, match="opened to look"):
+                change()
+        study.pause(OVEN)
+        assert seen.paused == study.paused
+        with pytest.raises(StudyError, match="opened to look"):
+            seen.resume()
+
+
+def test_an_older_store_is_not_paused_and_pausing_migrates_it(url: str) -> None:
+    store_of_version(6, url)
+    with bopp.open_study(url, "old", read_only=True) as seen:
+        assert seen.paused is None
+        with bopp.open_study(url, "old") as study:
+            study.pause(OVEN)
+        assert seen.paused is not None
+        assert seen.paused.reason == OVEN
+    with engine_of(url).begin() as connection:
+        assert connection.execute(sa.select(schema.schema.c.version)).scalar_one() == schema.VERSION
+
+
+def test_a_study_that_is_gone_is_not_paused(file: str) -> None:
+    with opened(file) as study:
+        bopp.delete_study(file, "many")
+        uses: list[Callable[[], object]] = [lambda: study.paused, study.pause, study.resume]
+        for use in uses:
+            with pytest.raises(StudyError, match="no longer in its store"):
+                use()
+
+
+@pytest.mark.parametrize(("reason", "kept"), [(None, None), ("", None), (" \n", None), ("0", "0")])
+def test_a_reason_may_be_left_out(tmp_path: Path, reason: str | None, kept: str | None) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        study.pause(reason)
+        assert study.paused is not None
+        assert study.paused.reason == kept
+
+
+@pytest.mark.parametrize("reason", [3, b"why", ["why"], True])
+def test_what_is_no_reason_pauses_nothing(tmp_path: Path, reason: Any) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        with pytest.raises(StudyError, match="pause: wanted a reason in words, or None, got"):
+            study.pause(reason)
+        assert study.paused is None
+
+
+def test_any_text_is_a_reason(url: str) -> None:
+    with opened(url) as study:
+        study.pause(HOSTILE)
+        assert study.paused is not None
+        assert study.paused.reason == HOSTILE.replace("\x00", r"\x00").replace("\ud800", r"\ud800")
+        study.resume()
+        study.pause("x" * 20_000)
+        assert study.paused is not None
+        assert len(study.paused.reason or "") < LONGEST_TEXT + 30
+        assert len(str(study.paused)) < 250
+
+
+def test_a_pause_in_words() -> None:
+    now = datetime.now(UTC)
+    here = now.astimezone()
+    assert str(Pause(now)) == f"since {here:%H:%M}"
+    assert str(Pause(now, OVEN)) == f"since {here:%H:%M} ({OVEN})"
+    before = now - timedelta(days=3)
+    assert str(Pause(before)) == f"since {before.astimezone():%Y-%m-%d %H:%M}"
+    shown = str(Pause(now, HOSTILE))
+    assert shown.isprintable()
+    assert "second" in shown
+
+
+def test_an_export_does_not_carry_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    with opened(url) as study:
+        study.tell(study.ask(), 1.0)
+        before = exported(study)
+        study.pause(OVEN)
+        assert exported(study) == before
+        imported(url, before, "copy")
+    with bopp.open_study(url, "copy") as copy:
+        assert copy.paused is None
+        assert copy.ask().number == 1
+
+
+def test_it_outlives_another_space(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    with bopp.open_study(url, "s", {"x": Float(0, 1)}) as study:
+        study.pause(OVEN)
+        pause = study.paused
+    with bopp.open_study(url, "s", {"x": Float(0, 2)}, migrate=True) as study:
+        assert study.paused == pause
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "7",
+        "{}",
+        '{"at": null, "reason": null}',
+        '{"at": "2026-01-01", "reason": ""}',
+        '{"at": "2026-01-01T00:00:00+00:00", "reason": 7}',
+        '{"at": "0001-01-01T00:00:00+14:00", "reason": null}',
+    ],
+)
+def test_a_pause_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        execute(tmp_path / "a.db", "UPDATE bopp_studies SET seal = NULL, paused = ?", text)
+        for use in (lambda: study.paused, study.ask, study.pause, study.resume):
+            with pytest.raises(StudyError, match="the pause of the study cannot be read"):
+                use()
+
+
+def execute(path: Path, statement: str, *values: Any) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(statement, values)
+        database.commit()
+
+
+@pytest.mark.fault(42)
+def test_a_pause_that_changes_on_the_disk_is_noticed_by_who_has_seen_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with opened(f"sqlite:///{path}") as study:
+        study.pause(OVEN)
+        assert study.paused is not None
+        execute(path, "UPDATE bopp_studies SET paused = replace(paused, 'oven', 'oveo')")
+        for use in (lambda: study.paused, study.ask, study.resume):
+            with pytest.raises(StoreError, match="'many' is not as bopp wrote it"):
+                use()
+        execute(path, "UPDATE bopp_studies SET paused = NULL")
+    with pytest.raises(StoreError, match="'many' is not as bopp wrote it"):
+        opened(f"sqlite:///{path}")
+
+
+def test_the_rest_of_the_row_is_read_once(tmp_path: Path) -> None:
+    """It may be long, and whoever waits looks twice a second."""
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        study.pause(OVEN)
+        asked: list[str] = []
+        sa.event.listen(study._store._engine, "before_cursor_execute", lambda *event: asked.append(event[2]))
+        for _ in range(3):
+            assert study.paused
+    assert sum("recipe" in statement for statement in asked) == 1
+    assert sum("paused" in statement for statement in asked) == 4
+
+
+# Runs
+
+
+class Heard(Silent):
+    """A meter that remembers what was said of pauses."""
+
+    def __init__(self) -> None:
+        self.said: list[str | None] = []
+
+    def paused(self, since: str | None) -> None:
+        self.said.append(since)
+
+
+@contextmanager
+def running(
+    study: Study,
+    budget: float = 4,
+    ends: Limits | None = None,
+    executor: Any = None,
+    workers: int | None = None,
+) -> Iterator[tuple[threading.Thread, Heard]]:
+    """A run in a thread of its own, which must have ended in the end."""
+    heard, limits = Heard(), ends or Limits.from_now(None, None, None)
+    arguments = (study, bowl, budget, workers, None, executor, limits, heard)
+    thread = threading.Thread(target=run_study, args=arguments)
+    thread.start()
+    try:
+        yield thread, heard
+    finally:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits looks more often than it would."""
+    monkeypatch.setattr(runner, "LOOK", 0.02)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_run_waits_says_so_once_and_goes_on(file: str) -> None:
+    with opened(file) as study, opened(file) as other:
+        for reason in (OVEN, None):
+            other.pause(reason)
+            with running(study, 4 if reason else 6) as (thread, heard):
+                wait_for(partial(len, heard.said), "nothing was said")
+                time.sleep(0.2)
+                assert thread.is_alive()
+                assert heard.said == [str(other.paused)]
+                other.resume()
+            assert heard.said[1:] == [None]
+        assert [trial.state for trial in study.trials] == ["done"] * 6
+
+
+@pytest.mark.usefixtures("often")
+def test_a_run_that_is_paused_while_it_runs_tells_what_it_has(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    with opened(url) as study, opened(url) as other, futures.ThreadPoolExecutor(2) as pool:
+
+        def slow(params: Params) -> float:
+            if params["x"] == 0.5:
+                other.pause(OVEN)
+                time.sleep(0.2)
+            return bowl(params)
+
+        study.enqueue({"x": 0.25, "y": 0.0})
+        study.enqueue({"x": 0.5, "y": 0.0})
+        heard = Heard()
+        arguments = (study, slow, 5, 2, None, pool, Limits.from_now(None, None, None), heard)
+        thread = threading.Thread(target=run_study, args=arguments)
+        thread.start()
+        wait_for(lambda: len([trial for trial in other.trials if trial.state == "done"]) >= 2, "not told")
+        time.sleep(0.2)
+        begun = len(other.trials)
+        assert {trial.state for trial in other.trials} == {"done"}
+        assert begun < 5
+        assert heard.said == [str(other.paused)]
+        other.resume()
+        thread.join(PATIENCE)
+        assert [trial.state for trial in other.trials] == ["done"] * 5
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("why", ["time", "target", "observed", "budget"])
+def test_what_ends_a_run_ends_its_wait(tmp_path: Path, why: str) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study, opened(f"sqlite:///{tmp_path}/a.db") as other:
+        other.tell(other.ask(), 1.0)
+        taken = other.ask()
+        other.pause()
+        ends = Limits.from_now(
+            None if why in ("time", "budget") else 0.5, 0.3 if why == "time" else None, None
+        )
+        began = time.monotonic()
+        with running(study, 2 if why == "budget" else 9, ends) as (thread, heard):
+            time.sleep(0.15)
+            assert thread.is_alive()
+            if why in ("target", "budget"):
+                other.tell(taken, 0.25)
+            elif why == "observed":
+                other.observe({"x": 0.5, "y": 0.0}, 0.25)
+        assert time.monotonic() - began < 5.0
+        assert other.paused is not None
+        assert len(heard.said) == (0 if why == "budget" else 1)
+        assert len(study.trials) == (3 if why == "observed" else 2)
+
+
+def test_a_wait_looks_less_often_the_longer_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = runner._Ask(None, 1, Limits.from_now(None, None, None), Silent())  # type: ignore[arg-type]
+    assert ask.wait == runner.LOOK
+    ask._notice(Pause(datetime.now(UTC)))
+    now = time.monotonic()
+    waits = []
+    for seconds in (0, 10, 100, 10_000):
+        monkeypatch.setattr(time, "monotonic", lambda seconds=seconds: now + seconds)
+        waits.append(ask.wait)
+    assert waits == pytest.approx([0.5, 0.5, 2.0, 5.0], abs=0.01)
+
+
+def test_a_wait_costs_next_to_nothing(tmp_path: Path) -> None:
+    with opened(f"sqlite:///{tmp_path}/a.db") as study:
+        study.pause()
+        before = time.thread_time()
+        study.optimize(bowl, 3, progress=False, time_limit=0.6)
+        assert time.thread_time() - before < 0.1
+        assert study.trials == ()
+
+
+def test_a_paused_run_suggests_what_one_does_that_never_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LOOK", 0.02)
+    recipe = Recipe.default()
+    with opened("sqlite://", recipe) as unbroken:
+        unbroken.optimize(bowl, 9, progress=False)
+        wanted = kept(unbroken.trials)
+    url = f"sqlite:///{tmp_path}/a.db"
+    with opened(url, recipe) as study, opened(url, recipe) as other:
+        timers = []
+
+        def callback(*_: Any) -> None:
+            if len(study.trials) in (2, 6, 7):
+                other.pause(OVEN)
+                timers.append(threading.Timer(0.1, other.resume))
+                timers[-1].start()
+
+        study.optimize(bowl, 9, progress=False, callback=callback)
+        assert len(timers) == 3
+        assert kept(study.trials) == wanted
+
+
+# Processes
+
+
+def evaluate(folder: str, params: Params) -> float:
+    """An objective that takes its time, and notes when it begins and ends."""
+    with Path(folder, "begun").open("a") as file:
+        file.write(f"{params['x']!r}\n")
+    time.sleep(0.2)
+    return bowl(params)
+
+
+def work(url: str, folder: str, budget: int, workers: int) -> None:
+    runner.LOOK = 0.1
+    with opened(url) as study:
+        study.optimize(lambda params: evaluate(folder, params), budget, workers, progress=False)
+
+
+def begun(folder: Path) -> list[str]:
+    path = folder / "begun"
+    return path.read_text().split() if path.exists() else []
+
+
+def states(study: Study) -> list[str]:
+    return [trial.state for trial in study.trials]
+
+
+def test_two_workers_finish_what_they_have_and_go_on_to_the_budget(postgres_url: str, tmp_path: Path) -> None:
+    """In a file: test_cli_pausing.py."""
+    url = postgres_url
+    with opened(url) as study, started(work, (url, str(tmp_path), 8, 2)) as processes:
+        wait_for(lambda: len(begun(tmp_path)) >= 3, "nobody works")
+        study.pause(OVEN)
+        wait_for(lambda: set(states(study)) == {"done"}, "trials under way are not told")
+        there = len(study.trials)
+        assert 3 <= there < 8
+        time.sleep(0.3)
+        assert len(begun(tmp_path)) == len(study.trials) == there
+        assert processes[0].exitcode is None
+        study.resume()
+        succeeded(processes)
+        assert states(study) == ["done"] * 8
+        assert len(begun(tmp_path)) == len(set(begun(tmp_path))) == 8
+        assert [trial.value for trial in study.trials] == [bowl(trial.params) for trial in study.trials]
+
+
+@pytest.mark.parametrize(("url", "when"), [("file", "waiting"), ("postgres", "evaluating")], indirect=["url"])
+def test_killed_while_paused_another_goes_on_once_it_is_resumed(url: str, tmp_path: Path, when: str) -> None:
+    with opened(url) as study, started(work, (url, str(tmp_path), 5, 1)) as [process]:
+        wait_for(lambda: len(begun(tmp_path)) >= 2, "nobody works")
+        study.pause(OVEN)
+        if when == "waiting":
+            wait_for(lambda: set(states(study)) == {"done"}, "the trial under way is not told")
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        left = states(study)
+        with started(work, (url, str(tmp_path), 5, 1)) as others:
+            time.sleep(0.3)
+            assert states(study) == left  # neither begun nor taken over
+            study.resume()
+            succeeded(others)
+        assert states(study) == ["done"] * 5
+        assert len(begun(tmp_path)) - 5 == left.count("asked")
