@@ -17,8 +17,9 @@ from commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [
-    *("init", "run", "worker", "switch", "learn", "knowledge", "status", "best", "trials", "plot", "export"),
-    *("import", "ask", "tell", "observe", "enqueue", "retry", "amend", "drop", "migrate", "delete", "paper"),
+    *("init", "run", "worker", "switch", "pause", "resume", "learn", "knowledge"),
+    *("status", "best", "trials", "plot", "export", "import"),
+    *("ask", "tell", "observe", "enqueue", "retry", "amend", "drop", "migrate", "delete", "paper"),
 ]
 TINY = Setting(iterations=2)
 

@@ -28,7 +28,8 @@ from commands import Bopp, Ended
 PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
 PYTHON = shlex.quote(sys.executable)
 COMMANDS = [
-    *("init", "run", "worker", "learn", "knowledge", "status", "best", "trials", "plot", "export", "import"),
+    *("init", "run", "worker", "pause", "resume", "learn", "knowledge"),
+    *("status", "best", "trials", "plot", "export", "import"),
     *("ask", "tell", "observe", "enqueue"),
     *("retry", "amend", "drop", "migrate", "delete"),
 ]

@@ -68,7 +68,7 @@ def run(
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
         again = pasted("run", file, workers=workers, budget=budget, failures=failures)
-        _evaluate(study, job, again, file.with_suffix(".log"))
+        _evaluate(study, job, again, pasted("resume", file), file.with_suffix(".log"))
 
 
 def worker(
@@ -127,7 +127,8 @@ def worker(
         limits = {"workers": workers, "budget": budget, "timeout": timeout, "failures": failures}
         silence = {"lease": None if lease == LEASE else lease}
         again = pasted("worker", study.url, study.name, **options, **limits, **silence)
-        _evaluate(study, job, again, Path("bopp-worker.log"))
+        resume = pasted("resume", study.url, study.name)
+        _evaluate(study, job, again, resume, Path("bopp-worker.log"))
 
 
 def switch(
@@ -172,7 +173,7 @@ def _job_of(
     )
 
 
-def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
+def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> None:
     from bopp.called import called
     from bopp.cli.live import Logged, Unbroken, live
     from bopp.run.loop import Limits
@@ -185,7 +186,7 @@ def _evaluate(study: Study, job: Job, again: str, log: Path) -> None:
         objective = Logged(function, log)
         say(f"What the objective prints goes to {log}")
     try:
-        with live(study.name, job.budget, study.result) as show:
+        with live(study.name, job.budget, study.result, resume) as show:
             limits = Limits.from_now(job.target, None, None, job.failures).checked(study.problem)
             run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:

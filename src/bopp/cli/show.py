@@ -60,7 +60,7 @@ def status(source: Source = STUDY, name: Name = None) -> None:
             "last change": max(times).isoformat(" ", "seconds") if times else "",
         }
         summary = zip(SUMMARY, [study.name, *_summary(result)], strict=True)
-        print_pairs([*summary, *more.items()])
+        print_pairs([*summary, *_pause(study), *more.items()])
 
 
 def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
@@ -232,6 +232,14 @@ def _summary(result: Result) -> list[str]:
     except NoResultError:
         found = "cannot be told here" if has_absent(result.problem) else "none yet"
     return [*(str(states.count(state)) for state in ("done", "failed", "asked")), found]
+
+
+def _pause(study: Study) -> list[tuple[str, str]]:
+    """Since when it is paused and why, if it is."""
+    if (pause := study.paused) is None:
+        return []
+    since = f"since {pause.at.isoformat(' ', 'seconds')}"
+    return [("paused", since if pause.reason is None else f"{since}: {pause.reason}")]
 
 
 def _row(summary: list[str] | BoppError) -> list[str]:

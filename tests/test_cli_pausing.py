@@ -1,0 +1,156 @@
+"""bopp pause and bopp resume, and what the other commands do with a paused study."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import bopp as library
+from bopp import Recipe, Study
+from commands import Bopp
+from test_cli_study import PARAMETERS, assert_plain, assert_refused, started, url_of, wait_for, written
+from versions import store_of_version
+
+OVEN = "the oven is being cleaned"
+SLOW = "import time\ndef loss(params):\n    time.sleep(0.15)\n    return params['x']\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a study file whose study has no trial yet, in which the commands are called."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, code=SLOW, recipe="random", budget=6, workers=2)
+    opened(tmp_path).close()
+    return tmp_path
+
+
+def opened(folder: Path) -> Study:
+    return library.open_study(url_of(folder), "a study", PARAMETERS, recipe=Recipe.random())
+
+
+def states(study: Study) -> list[str]:
+    return [trial.state for trial in study.trials]
+
+
+@pytest.mark.parametrize("source", ["folder", "file name", "sqlite", "postgres name"])
+def test_a_study_is_paused_and_resumed_from_every_source(
+    bopp: Bopp, here: Path, source: str, request: pytest.FixtureRequest
+) -> None:
+    where, _, named = source.partition(" ")
+    url = str(request.getfixturevalue("postgres_url")) if where == "postgres" else url_of(here)
+    library.open_study(url, "a study", PARAMETERS, recipe=Recipe.random()).close()
+    words = {"folder": [], "file": [str(here / "study.toml")]}.get(where, [url]) + ["a study"] * bool(named)
+    again = " ".join(["bopp resume", *words[:1], *["'a study'"] * bool(named)])
+    what = f"what is under way is finished, and no trial begins. To go on: {again}\n"
+    assert bopp("pause", *words, "--reason", OVEN) == (0, "", f"a study is paused: {what}")
+    with library.open_study(url, "a study", read_only=True) as study:
+        pause = study.paused
+        assert pause is not None
+        assert pause.reason == OVEN
+        said = f"a study is paused {pause} already. To go on: {again}\n"
+        assert bopp("pause", *words, "--reason", "another") == (0, "", said)
+        assert study.paused == pause
+        assert bopp("resume", *words) == (0, "", f"a study goes on; it was paused {pause}\n")
+        assert study.paused is None
+        assert bopp("resume", *words) == (0, "", "a study is not paused\n")
+
+
+def test_no_password_is_shown(bopp: Bopp, here: Path, postgres_url: str) -> None:
+    library.open_study(postgres_url, "a study", PARAMETERS).close()
+    ended = bopp("pause", postgres_url.replace("postgres@", "postgres:s3cret@"))
+    assert ended.code == 0
+    assert "s3cret" not in ended.err
+
+
+def test_status_has_a_line_for_a_pause_alone(bopp: Bopp, here: Path) -> None:
+    assert "paused" not in bopp("status").out
+    for reason, shown in ((None, ""), ("why \x1b[2J\nnot", ": why \\x1b[2J not")):
+        bopp("pause", *([] if reason is None else ["--reason", reason]))
+        ended = bopp("status")
+        facts = dict(re.split(r"  +", line, maxsplit=1) for line in ended.out.splitlines() if "  " in line)
+        since = r"since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00:00"
+        assert re.fullmatch(since + re.escape(shown), facts["paused"])
+        assert_plain(ended.out)
+        bopp("resume")
+    assert "paused" not in bopp("status").out
+
+
+def test_what_is_asked_by_hand_is_refused_and_what_is_told_is_not(bopp: Bopp, here: Path) -> None:
+    number = json.loads(bopp("ask", "--json").out)[0]["number"]
+    bopp("pause", "--reason", OVEN)
+    for words in ((), ("--count", 3), ("--json",)):
+        ended = bopp("ask", *words)
+        assert_refused(ended, 2, "the study 'a study' is paused since ", f" ({OVEN}); ", "bopp resume")
+    assert bopp("tell", number, 0.5).code == 0
+    assert bopp("enqueue", "x=0.25", "y=1").code == 0
+    assert bopp("observe", 0.1, "x=0.5", "y=1").code == 0
+    assert bopp("amend", number, 0.4, "--reason", "a slip").code == 0
+    with opened(here) as study:
+        assert states(study) == ["done", "done"]
+    bopp("resume")
+    assert json.loads(bopp("ask", "--json").out)[0]["params"] == {"x": 0.25, "y": 1}
+
+
+@pytest.mark.parametrize("command", ["pause", "resume"])
+def test_a_store_that_is_not_there_is_not_made(bopp: Bopp, tmp_path: Path, command: str) -> None:
+    assert_refused(bopp(command, f"sqlite:///{tmp_path}/none.db"), 2, "there is no file")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pausing_an_older_store_migrates_it(bopp: Bopp, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/old.db"
+    store_of_version(3, url)
+    before = (tmp_path / "old.db").read_bytes()
+    assert "paused" not in bopp("status", url).out
+    assert (tmp_path / "old.db").read_bytes() == before
+    assert bopp("pause", url).code == 0
+    assert "paused" in bopp("status", url).out
+
+
+def test_a_run_with_two_workers_waits_and_goes_on(bopp: Bopp, here: Path) -> None:
+    with started(here, "run") as run, opened(here) as study:
+        wait_for(lambda: "done" in states(study), "nothing was told")
+        assert bopp("pause", "--reason", OVEN).code == 0
+        wait_for(lambda: "asked" not in states(study), "what was under way was not told")
+        there = len(study.trials)
+        assert there < 6
+        time.sleep(0.7)
+        assert states(study) == ["done"] * there
+        assert run.process.poll() is None
+        pause = study.paused
+        assert bopp("resume").code == 0
+        ended = run.end()
+        assert ended.code == 0
+        assert states(study) == ["done"] * 6
+    lines = [line.split(":")[0] for line in ended.err.splitlines()]
+    assert [line for line in lines if line.endswith(" of 6")] == [f"{n} of 6" for n in range(1, 7)]
+    assert ended.err.count(f"paused {pause}; to go on: bopp resume study.toml\n") == 1
+
+
+@pytest.mark.parametrize(("number", "command"), [(signal.SIGINT, "run"), (signal.SIGTERM, "worker")])
+def test_ctrl_c_ends_a_wait(bopp: Bopp, here: Path, number: int, command: str) -> None:
+    bopp("pause")
+    words = ["study.toml"] if command == "run" else [url_of(here), "a study"]
+    with started(here, command, *words) as waiting:
+
+        def said() -> bool:
+            return b"paused since" in Path(f"/proc/self/fd/{waiting.err.fileno()}").read_bytes()
+
+        wait_for(said, "nothing was said")
+        time.sleep(0.1)
+        began = time.monotonic()
+        waiting.process.send_signal(number)
+        ended = waiting.end()
+        assert time.monotonic() - began < 2.0
+    assert (ended.code, ended.out) == (130, "")
+    first, last = ended.err.splitlines()
+    quoted = "study.toml" if command == "run" else f"{url_of(here)} 'a study'"
+    assert first.endswith(f"; to go on: bopp resume {quoted}")
+    assert last.startswith(f"Stopped. 0 trials are kept in {url_of(here)}. To go on: bopp {command} ")
+    with opened(here) as study:
+        assert study.trials == ()
