@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bopp.cli.terminal import print_table, shown_value
 from bopp.errors import NoResultError
+from bopp.view.values import remark
 
 if TYPE_CHECKING:
     from bopp import Problem, Result, Trial
@@ -21,7 +22,7 @@ def print_trials(problem: Problem, trials: Sequence[Trial]) -> None:
             trial.state,
             *(_brief("" if (x := trial.values.get(name)) is None else x) for name in values),
             *(_brief(trial.params.get(name, "")) for name in names),
-            _remark(problem, trial),
+            remark(problem, trial),
         ]
         for trial in trials
     ]
@@ -36,16 +37,6 @@ def front_of(result: Result) -> tuple[Trial, ...]:
     if not done:
         raise NoResultError(f"no trial came to a value: none of {len(result.trials)} has finished")
     raise NoResultError(f"none of {done} finished trials has every objective and meets the constraints")
-
-
-def _remark(problem: Problem, trial: Trial) -> str:
-    """What else there is to say of a trial, in short: which constraints it breaks, why it failed."""
-    try:
-        broken = problem.broken(trial) if trial.state == "done" else []
-    except NoResultError as reason:
-        broken = [str(reason)]
-    back = [f"{past.state} before: {past.reason}" for past in trial.superseded[-1:]]
-    return "; ".join(broken + [text for text in (trial.reason, trial.notes) if text] + back)
 
 
 def _brief(value: Any) -> str:

@@ -11,6 +11,7 @@ from bopp.legible import cut, one_line
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.trial import Trial
+from bopp.view.values import remark
 
 SHOWN, MOST = 5, 20  # trials in a table, and of a front
 LONGEST = 60  # characters of a cell
@@ -83,7 +84,7 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
             trial.state,
             *("" if trial.values.get(name) is None else trial.values[name] for name in problem.names),
             *(trial.params.get(name, "") for name in problem.space.parameters),
-            _remark(problem, trial),
+            remark(problem, trial),
         ]
         for trial in trials
     ]
@@ -103,21 +104,6 @@ def _knowledge(result: Result, name: str) -> str:
     rows = [[account.name, f"{account.trust:.2f}", f"{account.worth:+.1f}"] for account in accounts]
     caption = "what was known besides" + (f", of {_text(name)}" if several else "")
     return _rows(caption, ["source", "trust", "worth"], rows)
-
-
-def _remark(problem: Problem, trial: Trial) -> str:
-    """Why it has no value or does not count, what it lacks, what it breaks, or what was noted."""
-    remarks = [trial.reason or "", trial.notes or ""]
-    if trial.state == "dropped" and trial.superseded:
-        remarks.insert(0, trial.superseded[-1].reason)
-    if trial.state == "done":
-        try:
-            remarks[:0] = problem.broken(trial)
-        except NoResultError as reason:
-            remarks.insert(0, str(reason))
-    if trial.unmeasured:
-        remarks.insert(0, f"without {', '.join(trial.unmeasured)}")
-    return "; ".join(remark for remark in remarks if remark)
 
 
 def _row(kind: str, cells: Iterable[Any], most: int = LONGEST) -> str:

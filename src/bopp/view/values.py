@@ -12,6 +12,7 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.legible import brief
+from bopp.problem import Problem
 from bopp.result import Result
 from bopp.space import Space
 from bopp.trial import Trial
@@ -62,6 +63,18 @@ def broken_by(result: Result, trial: Trial) -> list[str]:
         return result.problem.broken(trial)
     except NoResultError:
         return []
+
+
+def remark(problem: Problem, trial: Trial) -> str:
+    """What else there is to say of a trial, in short: what it lacks and breaks, why it failed, notes."""
+    said = [f"without {', '.join(trial.unmeasured)}"] if trial.unmeasured else []
+    try:
+        said += problem.broken(trial) if trial.state == "done" else []
+    except NoResultError as reason:
+        said.append(str(reason))
+    said += [text for text in (trial.reason, trial.notes) if text]
+    said += [f"{past.state} before: {past.reason}" for past in trial.superseded[-1:]]
+    return "; ".join(said)
 
 
 def best_value(result: Result) -> float:
