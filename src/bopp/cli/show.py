@@ -185,17 +185,8 @@ def plot(
     names = list(result.problem.objectives)
     if kind and kind not in OF_SEVERAL and len(names) > 1:
         raise ConfigError(f"--kind {kind} wants one objective: --objective with one of {', '.join(names)}")
-    draw: dict[Picture, Any] = {
-        "convergence": drawing.convergence,
-        "front": drawing.front,
-        "slices": partial(drawing.slices, recipe=recipe),
-        "contour": partial(drawing.contour, recipe=recipe),
-        "parallel": drawing.coordinates,
-        "importance": drawing.importances,
-        "calibration": partial(drawing.calibration, recipe=recipe),
-        "timeline": drawing.timeline,
-        "edf": partial(drawing.edf, others=others),
-    }
+    draw: dict[str, Any] = drawing.kinds(recipe)
+    draw["edf"] = partial(drawing.edf, others=others)
     kinds = [kind] if kind else [word for word in draw if word != "front"] if len(names) == 1 else OF_SEVERAL
     missing: list[NoResultError | RecipeError | MissingExtra] = []
     try:

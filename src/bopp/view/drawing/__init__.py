@@ -7,10 +7,20 @@ model    what the model believes: slices, contour, importance, calibration
 style    colours, titles, legends and limits that all of them share
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bopp.recipe import Recipe
 from bopp.view.drawing.course import convergence, edf, timeline
 from bopp.view.drawing.front import front
 from bopp.view.drawing.lines import coordinates
 from bopp.view.drawing.model import calibration, contour, importances, slices
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "calibration",
@@ -20,6 +30,22 @@ __all__ = [
     "edf",
     "front",
     "importances",
+    "kinds",
     "slices",
     "timeline",
 ]
+
+
+def kinds(recipe: Recipe | None = None) -> dict[str, Callable[..., Figure]]:
+    """The pictures by name, as functions of a result and a title; the model is that of the recipe."""
+    return {
+        "convergence": convergence,
+        "front": front,
+        "slices": partial(slices, recipe=recipe),
+        "contour": partial(contour, recipe=recipe),
+        "parallel": coordinates,
+        "importance": importances,
+        "calibration": partial(calibration, recipe=recipe),
+        "timeline": timeline,
+        "edf": edf,
+    }
