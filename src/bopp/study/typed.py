@@ -56,17 +56,29 @@ def _number(name: str, text: str) -> float:
 
 def typed_params(space: Space, words: Sequence[str]) -> Params:
     """The params given as name=value words, each parsed by its parameter."""
-    params: dict[str, Any] = {}
+    fields: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        parameter = space.parameters.get(name)
-        if not equals or parameter is None:
+        if not equals or name not in space.parameters:
             wanted = ", ".join(f"{name}=..." for name in space.parameters)
             raise ConfigError(f"wanted {wanted}, got {word!r}")
-        if name in params:
+        if name in fields:
             raise ConfigError(f"wanted {name} once, got it twice: {' '.join(words)}")
+        fields[name] = text
+    return named_params(space, fields)
+
+
+def named_params(space: Space, fields: Mapping[str, str]) -> Params:
+    """The params that somebody typed under their names, each parsed by its parameter."""
+    params: dict[str, Any] = {}
+    for name, text in fields.items():
         try:
-            params[name] = parameter.parse(text)
+            params[name] = space.parameters[name].parse(text)
         except SpaceError as error:
             raise ConfigError(f"{name}: {error}") from None
     return params
+
+
+def typed_noise(text: str) -> float | None:
+    """The standard deviation that somebody typed; None if nothing was."""
+    return _number("noise", text) if text.strip() else None
