@@ -29,6 +29,7 @@ from bopp.study import sources
 from bopp.study.asking import Asking
 from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition, rewrite_recipe
+from bopp.study.following import Following
 from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
 from bopp.study.observing import add_all, from_elsewhere
 from bopp.study.pauses import Pause, Pauses, checked
@@ -131,6 +132,10 @@ class Study:
             with suppress(StudyError):  # parts of your own, or of another version: look without them
                 known = pseudo.sources(self.recipe.pseudo)
         return Result(self.problem, self.trials, known)
+
+    def follow(self) -> Following:
+        """Looks at the study again and again, as others change it."""
+        return Following(self._store, self._definition)
 
     def explain(self, trial: Trial | int) -> Explanation:
         """What the model believed of a trial when it was suggested, and what drew it there.

@@ -1,0 +1,216 @@
+"""Following: a study as others change it, in reads so short that no writer waits for them.
+
+A look reads at most `PART` trials: first all in turn, by their numbers, and from then on what has changed, in
+the order of the revisions. So a study of any size is read in as many looks as it takes, while others go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from bopp.errors import StudyError
+from bopp.space import Params
+from bopp.study import schema
+from bopp.study.definition import Definition
+from bopp.study.leases import Lease, Watch
+from bopp.study.ledger import GONE, MY, Ledger
+from bopp.study.pauses import Pause, Pauses
+from bopp.study.reading import COLUMNS, Reader, uncollected
+from bopp.study.schema import as_of, studies, trials, version_at
+from bopp.study.store import Moment, Store
+from bopp.trial import Trial
+
+PART = 2000  # trials in one look
+FEW = 500  # trials under way that are looked up one by one
+REPLACED, MISSING = "the file was replaced by another", "the file is no longer there"
+
+SINCE, AFTER = sa.bindparam("since", type_=sa.BigInteger), sa.bindparam("after", type_=sa.BigInteger)
+NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A trial that a worker has: with a lease, or until it is told; `lost` once the worker fell silent."""
+
+    number: int
+    worker: str | None
+    lease: float | None
+    lost: bool = False
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a study at a moment.
+
+    changed   the trials that were added or changed since the last look, in the order in which that happened
+    whole     whether these are all; otherwise the next look has more
+    leased    the trials under way that go to another if their worker falls silent; none before it is whole
+    queued    the params that wait to be asked for
+    paused    since when the study is paused, and why; None if it is not
+    """
+
+    at: datetime
+    revision: int
+    changed: tuple[Trial, ...]
+    whole: bool
+    leased: tuple[Held, ...]
+    queued: tuple[Params, ...]
+    paused: Pause | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look found in the store, before the rows are read."""
+
+    now: Moment
+    revision: int
+    rows: Sequence[Any]
+    asked: frozenset[int]
+    leases: list[Lease]
+    queued: tuple[Params, ...]
+    paused: Pause | None
+
+
+class Following:
+    """Looks at a study again and again; not for several threads at once."""
+
+    def __init__(self, store: Store, definition: Definition):
+        self._store = store
+        self._definition = definition
+        self._id = definition.id
+        self._ledger = Ledger(definition.id, definition.problem, definition.name)
+        self._reader = Reader(definition.id, definition.problem, definition.name)
+        self._pauses = Pauses(self._ledger, definition.id)
+        self._watch = Watch()
+        self._first = True  # whether the trials are being read for the first time
+        self._place = (0, -1)  # after which revision, and number in it, or number alone, to go on reading
+        self._seen = 0  # the revision of the last look
+        self._sealed: tuple[Any, ...] = ()  # the seal under which the study was found to be the same
+        self._asked: frozenset[int] = frozenset()
+        self._queue: tuple[Params, ...] = ()
+        self._file = self._identity()
+
+    def look(self) -> Look:
+        """What there is to see now."""
+        if self._file != (there := self._identity()):
+            raise StudyError(f"{self._store!r}: {REPLACED if there else MISSING}")
+        found = self._store.read(self._look)
+        with uncollected():
+            changed = tuple(self._reader.read(found.rows))  # after the transaction: it takes longer than that
+        over = self._watch.over(found.leases, found.now)
+        whole = len(found.rows) < PART
+        if self._first and whole:
+            self._place = (self._place[0] + 1, -1)
+        elif found.rows:
+            last = found.rows[-1]
+            self._place = (self._place[0], last.number) if self._first else _place(last, whole)
+        self._first = self._first and not whole
+        self._seen, self._asked, self._queue = found.revision, found.asked, found.queued
+        leased = tuple(_held(lease, lease in over) for lease in found.leases)
+        return Look(found.now.utc, found.revision, changed, whole, leased, found.queued, found.paused)
+
+    def some(self, numbers: Sequence[int]) -> dict[int, Trial]:
+        """Some of the trials, by their numbers, as the store has them."""
+
+        def read(connection: sa.Connection) -> list[Trial]:
+            chosen = {"my": self._id, "numbers": list(numbers)}
+            return self._reader.read(connection.execute(_some(version_at(connection)), chosen).all())
+
+        return {trial.number: trial for trial in self._store.read(read)} if numbers else {}
+
+    def _look(self, connection: sa.Connection) -> Found:
+        schema.version_of(connection)  # a newer bopp may have migrated the store since
+        now, revision = self._store.now(connection), self._revision(connection)
+        if self._first and self._place[1] < 0:
+            self._place = (revision, -1)
+        rows = self._rows(connection)
+        asked = self._asked.difference(row.number for row in rows)
+        asked = asked.union(row.number for row in rows if row.state == "asked")
+        leases = self._leases(connection, asked) if len(rows) < PART else []
+        queued = self._queue if revision == self._seen else self._queued(connection)
+        return Found(now, revision, rows, asked, leases, queued, self._pauses.found(connection))
+
+    def _revision(self, connection: sa.Connection) -> int:
+        """The revision of the study; refused if it is gone, put back, or no longer what it was."""
+        columns = as_of(version_at(connection), studies.c.revision, studies.c.seal)
+        found = connection.execute(sa.select(*columns).where(studies.c.id == MY), {"my": self._id}).first()
+        if found is None:
+            raise StudyError(GONE)
+        revision, seal = found
+        if type(revision) is not int or revision < self._seen:
+            raise StudyError(f"{self._store!r}: {REPLACED}, or put back to an earlier state")
+        if (seal,) != self._sealed:
+            self._check_definition(connection)
+            self._sealed = (seal,)
+        return revision
+
+    def _check_definition(self, connection: sa.Connection) -> None:
+        """Refuse a study that was redefined; its row may be long, and is read only if its seal is new."""
+        whole = sa.select(*as_of(version_at(connection), *studies.c)).where(studies.c.id == MY)
+        row = connection.execute(whole, {"my": self._id}).mappings().first()
+        if row is None:
+            raise StudyError(GONE)
+        known, found = self._definition, Definition.read(row)
+        if found.parts != known.parts or found.problem.space != known.problem.space:
+            raise StudyError(f"{known.name!r} has another space, recipe or knowledge now")
+
+    def _rows(self, connection: sa.Connection) -> Sequence[Any]:
+        """The next trials: the first time by their numbers, then those that changed since a revision."""
+        place = dict(zip(("since", "after"), self._place, strict=True)) | {"my": self._id}
+        with uncollected():
+            return connection.execute(_later(version_at(connection), self._first), place).all()
+
+    def _leases(self, connection: sa.Connection, asked: frozenset[int]) -> list[Lease]:
+        """The leases of trials under way; of these numbers alone, which spares a look at all trials."""
+        if len(asked) > FEW:
+            return self._ledger.leases(connection)
+        return self._ledger.leases(connection, sorted(asked)) if asked else []
+
+    def _queued(self, connection: sa.Connection) -> tuple[Params, ...]:
+        return tuple(params for _, params in self._ledger.queued(connection))
+
+    def _identity(self) -> tuple[int, int] | None:
+        """What tells the file from another that takes its place; None for a server, or if it is gone."""
+        if not isinstance(self._store.path, Path):
+            return None
+        try:
+            found = os.stat(self._store.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def _place(last: Any, whole: bool) -> tuple[int, int]:
+    """Where to go on reading changes: after the last one, or with the next revision."""
+    return (last.revision + 1, -1) if whole else (last.revision, last.number)
+
+
+def _held(lease: Lease, over: bool) -> Held:
+    return Held(lease.number, lease.worker, lease.seconds, over or lease.seconds == 0.0)
+
+
+@cache
+def _later(version: int, first: bool) -> sa.Select[Any]:
+    """Selects trials after the last one read, by number or by revision, from a store of this version."""
+    beyond = trials.c.number > AFTER
+    if not first:  # in words by which databases find their way along the index of revisions
+        beyond = (trials.c.revision >= SINCE) & ((trials.c.revision > SINCE) | beyond)
+    order = (trials.c.number,) if first else (trials.c.revision, trials.c.number)
+    return (
+        sa.select(*as_of(version, *COLUMNS)).where(trials.c.study == MY, beyond).order_by(*order).limit(PART)
+    )
+
+
+@cache
+def _some(version: int) -> sa.Select[Any]:
+    """Selects trials by their numbers."""
+    mine = (trials.c.study == MY) & trials.c.number.in_(NUMBERS)
+    return sa.select(*as_of(version, *COLUMNS)).where(mine).order_by(trials.c.number)
