@@ -122,7 +122,7 @@ def test_params_that_do_not_apply_are_blank_and_dropped_trials_say_why() -> None
     dropped = Trial(6, {"gone": 1}).dropped(datetime.now(UTC), "a wrong thermometer")
     seen = read(Result(optimizer.problem, (*optimizer.trials, dropped)))
     assert seen.rows[-1][:2] == ["6", "dropped"]
-    assert seen.rows[-1][-1] == "a wrong thermometer"
+    assert seen.rows[-1][-1] == "asked before: a wrong thermometer"
     left = next(row for row in seen.rows if "leave" in row)
     assert left[left.index("leave") + 1] == ""
 
