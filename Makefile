@@ -38,7 +38,7 @@ ENGINE = acquisition adoption belief conditions constraint data feasibility fide
   view_prediction view_slices
 ENGINE_TESTS = $(ENGINE:%=tests/test_%.py)
 
-.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench bench-peers bench-speed bench-regret-small bench-goals bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-store history reproduction notebook pictures clean
+.PHONY: run test test-slow test-faults test-soak test-lowest test-processors test-two-processors test-bridges test-optuna test-sklearn test-botorch test-ray lint format docs dist bench bench-peers bench-speed bench-regret-small bench-goals bench-batch bench-mixed bench-pending bench-importance bench-conditions bench-fidelities bench-knowledge bench-dashboard bench-store history reproduction notebook pictures clean
 
 run: .venv/examples
 	$(RUN)/python examples/tune_regression.py
@@ -141,6 +141,10 @@ bench-knowledge: .venv-bench/ready
 bench-fidelities: .venv-bench/ready
 	rm -rf benchmarks/results/fidelities # runs of this source
 	$(BENCH)/python benchmarks/fidelities.py --out docs/fidelities.md
+
+# a real browser, Debian's chromium and chromium-driver, and an idle machine
+bench-dashboard: .venv/test
+	PYTHONPATH=tests $(RUN)/python benchmarks/dashboard.py --out docs/dashboard-load.md
 
 bench-store: .venv/test
 	$(RUN)/python benchmarks/store.py --out docs/store.md $(if $(POSTGRES),--postgres $(POSTGRES))

@@ -1,0 +1,78 @@
+"""Beside: functions called in a process beside the server, so that no page waits for a model.
+
+What takes long or much memory, a suggestion or a picture, happens there. The process is started when it is
+needed, ends when it has been idle for a while, and never outlives the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection, get_context, parent_process
+from typing import TypeVar
+
+from bopp.errors import StoreError
+
+IDLE = 300.0  # seconds after which the process ends
+
+T = TypeVar("T")
+
+
+class Beside:
+    """A process that calls one function at a time."""
+
+    def __init__(self) -> None:
+        self._process: ProcessPoolExecutor | None = None
+        self._calls = 0  # begun so far
+        self._running = 0
+
+    async def call(self, function: Callable[..., T], /, *arguments: object) -> T:
+        """What the function returns or raises, called there."""
+        loop = asyncio.get_running_loop()
+        if self._process is None:
+            self._process = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
+        process = self._process
+        self._calls += 1
+        self._running += 1
+        try:
+            return await loop.run_in_executor(process, function, *arguments)
+        except BrokenProcessPool:
+            if self._process is process:
+                self._process = None  # the next call starts another
+            raise StoreError(
+                "the process that worked on this was killed, perhaps for lack of memory"
+            ) from None
+        finally:
+            self._running -= 1
+            loop.call_later(IDLE, self._rest, self._calls)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.shutdown(wait=False, cancel_futures=True)
+            for one in list((self._process._processes or {}).values()):
+                one.kill()  # it may be in the middle of something that takes long
+            self._process = None
+
+    def _rest(self, calls: int) -> None:
+        if calls == self._calls and not self._running:
+            self.close()
+
+
+def _begin() -> None:
+    """Leave interrupts to the server, and end with it even if it is killed."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := parent_process():
+        connection.wait([parent.sentinel])
+    os._exit(0)

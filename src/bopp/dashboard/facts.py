@@ -1,0 +1,196 @@
+"""Facts: what the pages show of a study, as data for charts and rows for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bopp.dashboard.course import Course, thinned
+from bopp.dashboard.seen import Seen
+from bopp.errors import NoResultError, RecipeError
+from bopp.option import typed
+from bopp.parameter import Parameter
+from bopp.problem import AtMost, Problem
+from bopp.result import Result
+from bopp.space import Space
+from bopp.trial import Trial
+from bopp.view.coordinates import ABSENT, coordinates
+from bopp.view.front import front
+from bopp.view.values import remark
+
+DRAWN = 4000  # points of a chart; of more, those are left out that others hide
+LINES = 1000  # lines across parallel axes: half of them the best, half spread over the rest
+OPTIONS = 100  # that a field offers in a list
+PAGE = 50  # rows of a table
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form for the value of a parameter: options to choose from, or a hint of what to type."""
+
+    name: str
+    options: tuple[str, ...]
+    hint: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which trials a table shows, and in which order."""
+
+    sort: str = "number"
+    falling: bool = True
+    state: str = ""
+    text: str = ""
+    broken: bool = False
+    page: int = 1
+
+    @staticmethod
+    def of(asked: Mapping[str, str]) -> Query:
+        """What the query of a URL asks for; what it leaves out is as by default."""
+        page = asked.get("page", "1")
+        return Query(
+            sort=asked.get("sort", "number"),
+            falling=asked.get("order", "down") != "up",
+            state=asked.get("state", ""),
+            text=asked.get("text", "")[:100],
+            broken=asked.get("broken") == "yes",
+            page=int(page) if page.isdecimal() and len(page) < 7 else 1,
+        )
+
+    def numbers(self, course: Course) -> tuple[list[int], int]:
+        """The numbers on the page, and how many there are in all."""
+        found = course.ordered(course.chosen(self.state, self.text, self.broken), self.sort, self.falling)
+        first = PAGE * (min(max(self.page, 1), max(1, -(-len(found) // PAGE))) - 1)
+        return [int(number) for number in found[first : first + PAGE]], len(found)
+
+
+def row(problem: Problem, trial: Trial) -> dict[str, Any]:
+    """A trial as the row of a table."""
+    return {
+        "number": trial.number,
+        "state": trial.state,
+        "values": [trial.values.get(name) for name in problem.names],
+        "params": [(trial.params.get(name), one) for name, one in problem.space.parameters.items()],
+        "remark": remark(problem, trial),
+        "broken": trial.state == "done" and bool(_broken(problem, trial)),
+    }
+
+
+def limits(seen: Seen) -> list[tuple[str, str]]:
+    """Every constraint in words, and how many finished trials break it."""
+    rows = []
+    for limit, broken in zip(seen.problem.limits, seen.course.breaking, strict=True):
+        sign = "\N{LESS-THAN OR EQUAL TO}" if isinstance(limit, AtMost) else "\N{GREATER-THAN OR EQUAL TO}"
+        rows.append((f"{limit.name} {sign} {limit.bound:.6g}", f"{broken} trials break it"))
+    return [
+        *rows,
+        *((one.name, "known beforehand: no suggestion breaks it") for one in seen.problem.conditions),
+    ]
+
+
+def fields(space: Space) -> list[Field]:
+    """The fields of a form for params."""
+    return [_field(name, parameter) for name, parameter in space.parameters.items() if parameter.width]
+
+
+def convergence_data(course: Course) -> dict[str, Any]:
+    """The values of a single objective in turn, and the best so far."""
+    name, direction = next(iter(course.problem.objectives.items()))
+    values = course.values[:, 0]
+    done = np.flatnonzero(~np.isnan(values))
+    shown = thinned(done, values[done], DRAWN)
+    failed = course.chosen("failed")
+    return {
+        "objective": name,
+        "direction": direction,
+        "numbers": shown.tolist(),
+        "values": values[shown].tolist(),
+        "best": course.best_so_far()[shown].tolist(),
+        "broken": course.broken[shown].tolist(),
+        "failed": failed[:: max(1, -(-len(failed) // DRAWN))].tolist(),
+        "total": len(done),
+        "shown": len(shown),
+    }
+
+
+def front_data(seen: Seen, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
+    """Finished trials by two of the objectives."""
+    shown = front(Result(seen.problem, tuple(trials)), names)
+    best = set(seen.course.front)
+    dominated = ["dominated" if place == "front" else place for place in shown.places]  # by one left out
+    rows = zip(shown.numbers, dominated, strict=True)
+    return {
+        "names": shown.names,
+        "directions": [seen.problem.objectives[name] for name in shown.names],
+        "numbers": shown.numbers,
+        "x": shown.values[:, 0].tolist(),
+        "y": shown.values[:, 1].tolist(),
+        "places": ["front" if number in best else place for number, place in rows],
+        "reference": None if shown.reference is None else shown.reference.tolist(),
+        "total": seen.course.count("done"),
+    }
+
+
+def front_numbers(course: Course) -> list[int]:
+    """The trials that a picture of the front shows: the front, and some of the others."""
+    best, done = course.front, course.chosen("done")
+    others = np.setdiff1d(done, best)
+    return sorted({*best[:LINES], *others[:: max(1, -(-len(others) // LINES))].tolist()})
+
+
+def parallel_numbers(course: Course, objective: str | None = None) -> list[int]:
+    """The trials that parallel axes show: the best, and some of the others, failed ones among them."""
+    ranked = course.ranked(objective if objective in course.problem.objectives else None)
+    rest = np.concatenate([ranked[LINES // 2 :], course.chosen("failed")])
+    return sorted({*ranked[: LINES // 2].tolist(), *rest[:: max(1, -(-len(rest) // (LINES // 2)))].tolist()})
+
+
+def parallel_data(seen: Seen, trials: Sequence[Trial], objective: str) -> dict[str, Any]:
+    """Trials as lines across an axis for each parameter and one for an objective."""
+    result = Result(seen.problem, tuple(trials))
+    shown = coordinates(result if len(seen.problem.objectives) == 1 else result.of(objective))
+    return {
+        "axes": [
+            {
+                "name": axis.name,
+                "numeric": axis.numeric,
+                "marks": [{"place": mark.place, "label": mark.label} for mark in axis.marks],
+            }
+            for axis in shown.axes
+        ],
+        "lines": [
+            {"number": line.number, "places": line.places, "rank": line.rank, "best": line.best}
+            for line in shown.lines
+        ],
+        "absent": ABSENT,
+        "total": seen.course.count("done") + seen.course.count("failed"),
+        "shown": len(shown.lines),
+    }
+
+
+def checked_objectives(problem: Problem, names: Sequence[str]) -> list[str]:
+    """Two of the objectives: those named, or the first two."""
+    known = list(problem.objectives)
+    if len(known) < 2:
+        raise RecipeError("a front wants several objectives, got one")
+    chosen = [name for name in dict.fromkeys(names) if name in known]
+    return chosen[:2] if len(chosen) >= 2 else known[:2]
+
+
+def _field(name: str, parameter: Parameter) -> Field:
+    if not parameter.numeric and parameter.levels <= OPTIONS:
+        return Field(name, tuple(typed(option) for option in parameter.spread(OPTIONS)), "")
+    marks = parameter.marks()
+    if not parameter.numeric:
+        return Field(name, (), f"one of {parameter.levels}, such as {typed(marks[0])}")
+    return Field(name, (), f"{marks[0]:.6g} to {marks[-1]:.6g}")
+
+
+def _broken(problem: Problem, trial: Trial) -> list[str]:
+    try:
+        return problem.broken(trial)
+    except NoResultError:
+        return []

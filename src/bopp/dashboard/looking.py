@@ -1,0 +1,118 @@
+"""Looking: what takes long to compute of a study, in the process beside, which keeps the study open.
+
+Each returns plain values for a page. `generation` says how often the server has opened the study: with a new
+one it is opened anew, as its store may be another.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from bopp.dashboard.course import Course
+from bopp.errors import BoppError, ConfigError
+from bopp.legible import one_line
+from bopp.parts import has_parts_of_yours
+from bopp.recipe import Recipe
+from bopp.result import Result
+from bopp.rows import write_csv
+from bopp.study.catalogue import overview
+from bopp.study.locating import existing
+from bopp.study.study import Study
+from bopp.view import drawing
+from bopp.view.explanation import Explanation
+from bopp.view.importance import importance
+from bopp.view.prediction import accounts_of
+
+DPI = 200
+
+_open: tuple[tuple[str, str, int], Study] | None = None  # the study that was looked at last
+
+
+def picture(
+    source: str, name: str, generation: int, kind: str, objective: str = "", names: tuple[str, ...] = ()
+) -> bytes:
+    """A picture as PNG: of one objective or of all, over these parameters if they are named."""
+    study = _study(source, name, generation)
+    result, recipe = _of(study, objective)
+    draw = drawing.kinds(recipe)
+    if kind not in draw:
+        raise ConfigError(f"wanted one of {', '.join(draw)}, got {kind!r}")
+    chosen = {"names": list(names)} if names else {}
+    content = io.BytesIO()
+    draw[kind](result, **chosen).savefig(content, format="png", dpi=DPI)
+    return content.getvalue()
+
+
+def table(source: str, name: str, generation: int) -> bytes:
+    """Every trial as a table for spreadsheets."""
+    study = _study(source, name, generation)
+    return "".join(write_csv(study.problem, study.trials)).encode()
+
+
+def shares(
+    source: str, name: str, generation: int, objective: str = ""
+) -> list[tuple[str, float, float, float]]:
+    """The importance of each parameter with its interval, the most important first."""
+    result, _ = _of(_study(source, name, generation), objective)
+    rows = [(one, *share) for one, share in importance(result).items()]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def trusted(source: str, name: str, generation: int, objective: str = "") -> list[tuple[str, float, float]]:
+    """What became of each source of knowledge: its name, how far it is trusted, and what it is worth."""
+    result, recipe = _of(_study(source, name, generation), objective)
+    return [(one_line(one.name), one.trust, one.worth) for one in accounts_of(result, recipe)]
+
+
+def explained(source: str, name: str, generation: int, number: int, objective: str = "") -> dict[str, Any]:
+    """What the model believed of a trial when it was suggested, and what drew it there."""
+    study = _study(source, name, generation)
+    result, recipe = _of(study, objective)
+    found: Explanation = result.explain(number, recipe, seed=study.seed)
+    return {
+        "how": found.how,
+        "mean": found.mean,
+        "sd": found.sd,
+        "best": found.best,
+        "improvement": found.improvement,
+        "chance": found.chance,
+        "pulls": [(pull.share, one_line(str(pull))) for pull in found.pulls[:8]],
+        "rest": sum(pull.share for pull in found.pulls[8:]),
+        "sources": [(one_line(one.name), one.trust, one.worth) for one in found.sources],
+    }
+
+
+def findings(url: str) -> dict[str, tuple[str, ...]]:
+    """Of each study of a store, by name: how many trials are done, failed and under way, and the best."""
+    seen = overview(url, _found)
+    if isinstance(seen, Study):
+        with seen as study:
+            return {study.name: _found(study.result)}
+    return {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
+
+
+def _found(result: Result) -> tuple[str, ...]:
+    course = Course.empty(result.problem).after(result.trials)
+    return (*(str(course.count(state)) for state in ("done", "failed", "asked")), course.finding)
+
+
+def _study(source: str, name: str, generation: int) -> Study:
+    """The study, open from the last look or opened anew."""
+    global _open
+    key = (source, name, generation)
+    if _open is None or _open[0] != key:
+        if _open is not None:
+            _open[1].close()
+            _open = None
+        _open = (key, existing(source, name))
+    return _open[1]
+
+
+def _of(study: Study, objective: str) -> tuple[Result, Recipe | None]:
+    """The result, or that of one objective or limited value alone, and the recipe whose model is shown."""
+    result = study.result
+    recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
+    if not objective:
+        return result, recipe
+    return result.of(objective), recipe if objective in result.problem.objectives else None

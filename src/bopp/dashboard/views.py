@@ -1,0 +1,86 @@
+"""Views: what the process beside computes of studies, remembered until something changes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from bopp.dashboard.beside import Beside
+from bopp.errors import BoppError, StoreError
+from bopp.legible import described
+
+MOST = 60  # results that are kept
+REST = 5.0  # times as long as it took before something is computed anew that has changed
+
+
+@dataclass(frozen=True)
+class View:
+    """What was computed: a value, or an error that says why there is none.
+
+    of       what it was computed of: the generation and the revision of a study
+    seconds  how long that took
+    passes   whether that is a fault that may have passed when it is tried again
+    """
+
+    of: Hashable
+    value: Any = None
+    error: str | None = None
+    seconds: float = 0.0
+    at: float = 0.0
+    passes: bool = False
+
+
+class Views:
+    """Computes each thing once for all who want to see it, and not again and again while a study runs."""
+
+    def __init__(self, beside: Beside):
+        self._beside = beside
+        self._known: OrderedDict[Hashable, View] = OrderedDict()
+        self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+
+    async def get(
+        self, of: Hashable, patience: float, function: Callable[..., Any], /, *arguments: Hashable
+    ) -> View | None:
+        """What the function returns, now or a while ago; None if that is not known in time.
+
+        It is computed anew if what it was computed of has changed, but not too often.
+        """
+        key = (function.__name__, *arguments)
+        known = self._known.get(key)
+        rested = known is None or time.monotonic() - known.at >= REST * known.seconds
+        if known is not None and (known.passes or known.of == of or not rested):
+            return self._told(key)
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(self._compute(key, of, function, arguments))
+            task.add_done_callback(lambda _: self._tasks.pop(key, None))
+        await asyncio.wait({task}, timeout=patience)
+        return self._told(key)
+
+    def _told(self, key: Hashable) -> View | None:
+        """What is known; a fault that may pass is told once, and then it is tried again."""
+        known = self._known.get(key)
+        if known is not None and known.passes:
+            del self._known[key]
+        return known
+
+    async def _compute(
+        self, key: Hashable, of: Hashable, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        began = time.monotonic()
+        value, error, passes = None, None, False
+        try:
+            value = await self._beside.call(function, *arguments)
+        except BoppError as wrong:
+            error, passes = str(wrong), isinstance(wrong, StoreError)
+        except Exception as wrong:  # whatever it is, the page says so
+            error = described(wrong)
+        now = time.monotonic()
+        self._known[key] = View(of, value, error, now - began, now, passes)
+        self._known.move_to_end(key)
+        while len(self._known) > MOST:
+            self._known.popitem(last=False)

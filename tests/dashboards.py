@@ -1,0 +1,265 @@
+"""Dashboards: `bopp dashboard` as a process of its own, and a client that knows what a browser does."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+PATIENCE = 30.0  # seconds for what takes well under one on an idle machine
+LINK = re.compile(r"http://(?P<host>[^/]+):(?P<port>\d+)/enter\?token=(?P<token>\S+)")
+TOKEN = re.compile(r'name="token" value="([^"]+)"')
+
+
+class Answer(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    content: bytes
+
+
+class Dashboard:
+    """A running dashboard; `said` has what it printed, line by line."""
+
+    def __init__(self, *words: object, folder: Path | None = None):
+        program = [sys.executable, "-m", "bopp", "dashboard", *map(str, words), "--port", "0"]
+        self.process = subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+        )
+        self.said: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.link = str(wait_for(self._linked))
+        self.port = int(self._found["port"])
+        self.address = f"http://{self._found['host']}:{self.port}"
+
+    @property
+    def token(self) -> str:
+        """The word in the link that it printed first."""
+        return str(self._found["token"])
+
+    @property
+    def memory(self) -> float:
+        """The memory of the server itself, in megabytes."""
+        return memory(self.process.pid)
+
+    @property
+    def children(self) -> set[int]:
+        """The processes that it started."""
+        pid = self.process.pid
+        return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+    @property
+    def tracebacks(self) -> list[str]:
+        """What it printed of errors that nobody foresaw."""
+        return [line for line in self.said if "Traceback" in line or "Exception" in line]
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """End it, and return its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+    @property
+    def _found(self) -> re.Match[str]:
+        found = LINK.search(self.link)
+        assert found
+        return found
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        with self.process.stdout as lines:
+            for line in lines:
+                self.said.append(line.rstrip("\n"))
+
+    def _linked(self) -> str | None:
+        """The line with the link, once it is there."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"bopp dashboard ended with {self.process.returncode}: {self.said}")
+        return next(filter(LINK.search, list(self.said)), None)
+
+
+class Client:
+    """Sends requests to a dashboard as a browser would; comes in by the link unless told otherwise."""
+
+    def __init__(self, dashboard: Dashboard, token: str | None = None):
+        self.port = dashboard.port
+        self.host = f"127.0.0.1:{self.port}"
+        self.origin = f"http://{self.host}"
+        self.cookie = ""
+        if token != "":
+            answer = self.get(f"/enter?token={dashboard.token if token is None else token}")
+            assert answer.status == 200, answer.text
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+
+    def get(self, path: str, /, **query: object) -> Answer:
+        """The answer to GET, with this query."""
+        return self.request("GET", f"{path}?{urlencode(query)}" if query else path)
+
+    def post(self, path: str, fields: Mapping[str, object], **headers: str) -> Answer:
+        """The answer to a form, which comes from a page of the server unless the headers say otherwise."""
+        content = {"content-type": "application/x-www-form-urlencoded", "origin": self.origin, **headers}
+        return self.request("POST", path, urlencode(fields), content)
+
+    def form_token(self, name: str) -> str:
+        """The token of a form of this study."""
+        found = TOKEN.search(self.get("/work", name=name).text)
+        assert found
+        return unescape(found[1])
+
+    def sent(self, path: str, fields: Mapping[str, object]) -> Sent:
+        """A form as `post` sends it."""
+        body = urlencode(fields).encode()
+        return Sent(
+            "POST",
+            path,
+            (
+                ("Host", self.host),
+                ("Cookie", self.cookie),
+                ("Origin", self.origin),
+                ("Sec-Fetch-Site", "same-origin"),
+                ("Content-Type", "application/x-www-form-urlencoded"),
+                ("Content-Length", str(len(body))),
+                ("Connection", "close"),
+            ),
+            body,
+        )
+
+    def change(self, act: str, name: str, **fields: object) -> Answer:
+        """The page that a change leads to; fields of params and values have two underscores for the colon."""
+        sent = {key.replace("__", ":"): text for key, text in fields.items()}
+        sent = {"token": self.form_token(name), "name": name, "back": "work", **sent}
+        answer = self.post(f"/change/{act}", sent)
+        return self.get(answer.headers["location"]) if answer.status == 303 else answer
+
+    def another(self, name: str) -> str:
+        """The word of a link for another browser."""
+        answer = self.post("/link", {"token": self.form_token(name)})
+        found = LINK.search(unescape(answer.text))
+        assert found, answer.text
+        return found["token"].rstrip('"')
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: str | bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """The answer to any request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            sent = {"host": self.host, **({"cookie": self.cookie} if self.cookie else {}), **(headers or {})}
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            data = body.encode() if isinstance(body, str) else body
+            for key, value in sent.items():
+                connection.putheader(key, value)
+            if data is not None and "content-length" not in sent:
+                connection.putheader("content-length", str(len(data)))
+            connection.endheaders(data)
+            answer = connection.getresponse()
+            content = answer.read()
+            found = {key.lower(): value for key, value in answer.getheaders()}
+            return Answer(answer.status, found, content.decode("utf-8", "replace"), content)
+        finally:
+            connection.close()
+
+    def events(self, name: str) -> Iterator[bytes]:
+        """The lines of the stream of a study."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            path = f"/events?{urlencode({'name': name})}"
+            connection.request("GET", path, headers={"host": self.host, "cookie": self.cookie})
+            answer = connection.getresponse()
+            assert answer.status == 200
+            while line := answer.readline():
+                yield line
+        finally:
+            connection.close()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as it goes over the wire, right or not."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+    version: str = "1.1"
+
+    def but(self, **headers: str | None) -> Sent:
+        """The same with other headers, or without those that are None."""
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        rest = tuple(pair for pair in self.headers if pair[0].lower() not in given)
+        new = tuple((name, value) for name, value in given.items() if value is not None)
+        return replace(self, headers=rest + new)
+
+    def also(self, *pairs: tuple[str, str]) -> Sent:
+        """The same with more headers, be they there already."""
+        return replace(self, headers=self.headers + pairs)
+
+    @property
+    def content(self) -> bytes:
+        lines = [f"{self.method} {self.target} HTTP/{self.version}"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + self.body
+
+
+def answered(port: int, content: bytes, seconds: float = PATIENCE) -> Answer:
+    """The answer to these bytes, which should ask for the end of the connection; status 0: there was none."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), seconds) as connection:
+        with suppress(ConnectionError):  # it may be closed before all was sent
+            connection.sendall(content)
+        with suppress(ConnectionError):
+            while part := connection.recv(1 << 16):
+                received += part
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return Answer(int(first.split()[1]) if first else 0, headers, body.decode("utf-8", "replace"), body)
+
+
+@contextmanager
+def dashboard(*words: object, folder: Path | None = None) -> Iterator[Dashboard]:
+    """A dashboard that is gone at the end."""
+    running = Dashboard(*words, folder=folder)
+    try:
+        yield running
+    finally:
+        running.stop(signal.SIGKILL)
+
+
+def wait_for(look: Any, seconds: float = PATIENCE) -> Any:
+    """What `look` returns as soon as that is true."""
+    until = time.monotonic() + seconds
+    while not (found := look()):
+        if time.monotonic() > until:
+            raise TimeoutError(f"nothing for {seconds} s")
+        time.sleep(0.02)
+    return found
+
+
+def memory(pid: int) -> float:
+    """The memory of a process that no other shares, in megabytes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise ProcessLookupError(pid)
