@@ -17,7 +17,15 @@ from test_cli_study import PARAMETERS, assert_plain, assert_refused, started, ur
 from versions import store_of_version
 
 OVEN = "the oven is being cleaned"
-SLOW = "import time\ndef loss(params):\n    time.sleep(0.15)\n    return params['x']\n"
+SLOW = """
+import time
+from pathlib import Path
+
+
+def loss(params):
+    time.sleep(0.02 if Path("fast").exists() else 0.6)
+    return params["x"]
+"""
 
 
 @pytest.fixture
@@ -123,6 +131,7 @@ def test_a_run_with_two_workers_waits_and_goes_on(bopp: Bopp, here: Path) -> Non
         assert states(study) == ["done"] * there
         assert run.process.poll() is None
         pause = study.paused
+        (here / "fast").touch()
         assert bopp("resume").code == 0
         ended = run.end()
         assert ended.code == 0
@@ -146,7 +155,7 @@ def test_ctrl_c_ends_a_wait(bopp: Bopp, here: Path, number: int, command: str) -
         began = time.monotonic()
         waiting.process.send_signal(number)
         ended = waiting.end()
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 5.0
     assert (ended.code, ended.out) == (130, "")
     first, last = ended.err.splitlines()
     quoted = "study.toml" if command == "run" else f"{url_of(here)} 'a study'"
