@@ -17,7 +17,7 @@ from commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [
-    *("init", "run", "worker", "switch", "pause", "resume", "learn", "knowledge"),
+    *("init", "run", "worker", "switch", "pause", "resume", "dashboard", "learn", "knowledge"),
     *("status", "best", "trials", "plot", "export", "import"),
     *("ask", "tell", "observe", "enqueue", "retry", "amend", "drop", "migrate", "delete", "paper"),
 ]
