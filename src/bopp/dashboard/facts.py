@@ -75,16 +75,17 @@ def row(problem: Problem, trial: Trial) -> dict[str, Any]:
         "values": [trial.values.get(name) for name in problem.names],
         "params": [(trial.params.get(name), one) for name, one in problem.space.parameters.items()],
         "remark": remark(problem, trial),
+        "traceback": trial.traceback,
         "broken": trial.state == "done" and bool(_broken(problem, trial)),
     }
 
 
 def limits(seen: Seen) -> list[tuple[str, str]]:
     """Every constraint in words, and how many finished trials break it."""
-    rows = []
+    rows, done = [], seen.course.count("done")
     for limit, broken in zip(seen.problem.limits, seen.course.breaking, strict=True):
         sign = "\N{LESS-THAN OR EQUAL TO}" if isinstance(limit, AtMost) else "\N{GREATER-THAN OR EQUAL TO}"
-        rows.append((f"{limit.name} {sign} {limit.bound:.6g}", f"{broken} trials break it"))
+        rows.append((f"{limit.name} {sign} {limit.bound:.6g}", f"broken by {broken} of {done} trials"))
     return [
         *rows,
         *((one.name, "known beforehand: no suggestion breaks it") for one in seen.problem.conditions),

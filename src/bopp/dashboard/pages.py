@@ -71,7 +71,10 @@ class Pages:
         """A study at a glance."""
         followed, seen = await self.sight(request)
         latest = sorted(seen.kept.values(), key=lambda trial: -trial.number)[:10] if seen else []
-        return self.page(request, "study.html", followed, latest=latest)
+        asked = request.query_params.getlist("of")
+        several = seen is not None and len(seen.problem.objectives) > 1
+        pair = facts.checked_objectives(seen.problem, asked) if seen and several else []
+        return self.page(request, "study.html", followed, latest=latest, pair=pair)
 
     async def trials(self, request: Request) -> Response:
         """The table of the trials: sorted, filtered, a page at a time."""
