@@ -1,0 +1,533 @@
+"""Nothing changes a study but a form of the dashboard's own page, sent once by a browser that was let in."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pytest
+import uvicorn
+
+import bopp
+from bopp import Float, Recipe
+from bopp.dashboard import connections, serving
+from bopp.dashboard.application import application
+from bopp.dashboard.board import Board
+from bopp.dashboard.changes import ACTS
+from bopp.dashboard.gate import LARGEST, Gate, Hosts, is_local
+from bopp.errors import StoreError
+from bopp.study.exchange import exported
+from commands import Bopp
+from dashboards import PATIENCE, Client, Dashboard, Sent, answered, dashboard, wait_for
+from faults import Figure
+from test_dashboard_keys import flipped
+
+FIELDS: dict[str, dict[str, str]] = {
+    "ask": {"count": "1"},
+    "tell": {"number": "2", "value:value": "0.5"},
+    "fail": {"number": "2", "reason": "it broke"},
+    "amend": {"number": "0", "value:value": "0.25", "reason": "it was misread"},
+    "retry": {"number": "1", "reason": "mended"},
+    "drop": {"number": "0", "reason": "a wrong setting"},
+    "note": {"number": "0", "text": "a note"},
+    "enqueue": {"param:x": "0.5"},
+    "observe": {"param:x": "0.5", "value:value": "0.5"},
+    "pause": {"reason": "a break"},
+    "resume": {},
+}
+"""What changes a study of `store`, if it is let through."""
+
+PAGES = {
+    "/": "?all=yes",
+    "/study": "?name={name}",
+    "/trials": "?name={name}&sort=value:value&order=up&text=a",
+    "/trials.csv": "?name={name}",
+    "/trial": "?name={name}&number=0",
+    "/model": "?name={name}",
+    "/parallel": "?name={name}",
+    "/work": "?name={name}",
+    "/picture": "?name={name}&kind=convergence",
+    "/data/{kind}": "?name={name}",
+    "/static/{name}": "",
+    "/enter": "?token=x",
+}
+"""What can be looked at, besides the stream of events, with a query that shows something."""
+
+LONG = 40_000_000  # bytes, more than the buffers of a connection hold
+Forge = Callable[[Sent, Client], Sent]
+
+
+class Kept(NamedTuple):
+    """A store as it is on the disk, and as it is exported."""
+
+    files: dict[str, bytes]
+    exports: dict[str, bytes]
+
+    @staticmethod
+    def of(url: str, *studies: str) -> Kept:
+        """The store, with the exports of these studies, of which one may be paused."""
+        folder = Path(url.removeprefix("sqlite:///")).parent
+        exports = {}
+        for name in studies:
+            with bopp.open_study(url, name, read_only=True) as study:
+                exports[name] = exported(study) + repr(study.paused).encode()
+        return Kept({file.name: file.read_bytes() for file in folder.iterdir()}, exports)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with a study for each change: a trial done, one failed, and one under way by hand."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('gate')}/a.db"
+    for name in [*ACTS, "link"]:
+        space = {"x": Float(0.0, 1.0)}
+        with bopp.open_study(url, name, space, recipe=Recipe.random(), lease=None) as study:
+            done, failed, _ = study.ask(3)
+            study.tell(done, 0.5)
+            study.fail(failed, "ValueError: a test")
+            if name == "resume":
+                study.pause("a test")
+    return url
+
+
+@pytest.fixture(scope="module")
+def running(url: str) -> Iterator[Dashboard]:
+    with dashboard(url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(running: Dashboard) -> Client:
+    return Client(running)
+
+
+def right(client: Client, act: str, token: str) -> Sent:
+    """The request that makes a change."""
+    fields = {"token": token, "name": act, "back": "work", **FIELDS.get(act, {})}
+    return client.sent("/link" if act == "link" else f"/change/{act}", fields)
+
+
+def called(host: str) -> Forge:
+    """Sent to a server of another name, by a page of that name."""
+    return lambda sent, client: sent.but(
+        host=host.format(port=client.port), origin=f"http://{host.format(port=client.port)}"
+    )
+
+
+def with_headers(**headers: str | None) -> Forge:
+    def forge(sent: Sent, client: Client) -> Sent:
+        filled = {name: text and text.format(port=client.port) for name, text in headers.items()}
+        return sent.but(**filled)
+
+    return forge
+
+
+def by(method: str) -> Forge:
+    return lambda sent, _: replace(sent, method=method)
+
+
+def to(target: str) -> Forge:
+    return lambda sent, client: replace(sent, target=target.format(path=sent.target, host=client.host))
+
+
+def with_body(body: bytes, kind: str) -> Forge:
+    return lambda sent, _: replace(
+        sent.but(content_type=kind, content_length=str(len(body))), body=body or sent.body
+    )
+
+
+def chunked(sent: Sent, *headers: tuple[str, str]) -> Sent:
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent.body), sent.body)
+    plain = sent if headers else sent.but(content_length=None)
+    return replace(plain.but(transfer_encoding="chunked"), body=body)
+
+
+FORGED: dict[str, tuple[int, Forge]] = {
+    # by another name, as after DNS rebinding
+    **{
+        f"Host {host}": (403, called(host))
+        for host in (
+            *("evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "x127.0.0.1:{port}"),
+            *(
+                "localhost.evil.example:{port}",
+                "127.0.0.1",
+                "127.0.0.1:1",
+                "127.0.0.1:{port}1",
+                "0.0.0.0:{port}",
+            ),
+            *("user@127.0.0.1:{port}", "127.0.0.1:{port}@evil.example", "127.0.0.1:{port}/", "[::2]:{port}"),
+            *("127.0.0.1:{port}#", "127.0.0.1:{port}?", "127.0.0.1:x", "[", "2130706433:{port}", ""),
+        )
+    },
+    "Host evil.example from a page of ours": (403, with_headers(host="evil.example")),
+    "two Hosts": (400, lambda sent, client: sent.also(("Host", client.host))),
+    "no Host": (400, with_headers(host=None)),
+    "no Host, of HTTP/1.0": (403, lambda sent, _: replace(sent.but(host=None), version="1.0")),
+    "an absolute target": (404, to("http://{host}{path}")),
+    "an absolute target elsewhere": (404, to("http://evil.example{path}")),
+    "a target behind files that all may see": (405, to("/static/x")),
+    "a target out of the folder of files": (404, to("/static/..{path}")),
+    "a target with a slash": (404, to("{path}/")),
+    # from the page of another site
+    **{
+        f"Origin {origin}": (403, with_headers(origin=origin))
+        for origin in (
+            *(
+                "https://127.0.0.1:{port}",
+                "http://127.0.0.1:1",
+                "http://localhost:{port}",
+                "http://evil.example",
+            ),
+            *("null", "", None, "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example"),
+        )
+    },
+    "an Origin by https, as if through a proxy": (
+        403,
+        with_headers(
+            origin="https://127.0.0.1:{port}", x_forwarded_proto="https", x_forwarded_for="192.0.2.7"
+        ),
+    ),
+    "two Origins": (403, lambda sent, client: sent.also(("Origin", client.origin))),
+    "one more Origin": (403, lambda sent, _: sent.also(("Origin", "http://evil.example"))),
+    **{
+        f"Sec-Fetch-Site {site}": (403, with_headers(sec_fetch_site=site))
+        for site in ("cross-site", "same-site", "none")
+    },
+    # by a browser that was not let in
+    "no cookie": (403, with_headers(cookie=None)),
+    "a cookie of another server": (403, with_headers(cookie=f"bopp-{{port}}={'A' * 43}")),
+    "a cookie with a changed letter": (403, lambda sent, client: sent.but(cookie=flipped(client.cookie, 20))),
+    "a cookie of another name": (403, lambda sent, client: sent.but(cookie=f"x{client.cookie}")),
+    "a cookie that is none": (403, with_headers(cookie='bopp-{port}="\\777; =; ;;\x80')),
+    # otherwise than by a form
+    **{
+        f"the method {method}": (405, by(method))
+        for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "post")
+    },
+    "GET for POST": (405, lambda sent, _: replace(sent, method="GET").but(x_http_method_override="POST")),
+    "JSON": (415, with_body(b"{}", "application/json")),
+    **{
+        f"a form called {kind!r}": (415, with_headers(content_type=kind))
+        for kind in ("text/plain", "multipart/form-data; boundary=x", "application/json", "", None)
+    },
+    "a body in chunks": (411, lambda sent, _: chunked(sent)),
+    "a body in chunks with a length": (411, lambda sent, _: chunked(sent, ("Content-Length", "1"))),
+    "no length": (411, with_headers(content_length=None)),
+    "a body too long": (413, with_headers(content_length=str(LARGEST + 1))),
+    "a body far too long": (413, with_headers(content_length="9" * 15)),
+}
+
+
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("act", [*ACTS, "link"])
+def test_a_forged_request_changes_nothing(
+    running: Dashboard, client: Client, url: str, act: str, figure: Figure
+) -> None:
+    page = client.get("/work", name=act).text
+    token = client.form_token(act)
+    sent, before = right(client, act, token), Kept.of(url, act)
+    for what, (status, forge) in FORGED.items():
+        answer = answered(running.port, forge(sent, client).content)
+        assert answer.status == status, (what, answer)
+        assert "/enter?token=" not in answer.text, what
+    other = Client(running, client.another(act)).form_token(act)
+    tokens = [
+        "",
+        "x",
+        other,
+        flipped(token, 0),
+        flipped(token, 8),
+        flipped(token, len(token) - 3),
+        token[:-1],
+    ]
+    for forged in tokens:
+        assert answered(running.port, right(client, act, forged).content).status == 403, forged
+    assert Kept.of(url, act) == before
+
+    answer = answered(running.port, sent.content)  # which had not been used up
+    assert answer.status == (200 if act == "link" else 303)
+    changed = Kept.of(url, act)
+    assert (changed.exports != before.exports) == (act not in ("link", "enqueue")), "the study shows it"
+    assert (changed.files != before.files) == (act != "link")
+    assert act == "link" or f'action="/change/{act}"' in page or act in ("amend", "retry", "drop", "note")
+
+    assert answered(running.port, sent.content).status == 403
+    assert Kept.of(url, act) == changed
+    assert len(running.said) == 1  # the link: what strangers send is told to them alone
+    figure(f"{len(FORGED) + len(tokens) + 1} forged requests to each of {len(ACTS) + 1}, none let in")
+
+
+@pytest.mark.fault(24)
+def test_with_read_only_no_change_is_made(url: str, figure: Figure) -> None:
+    with dashboard(url, "--read-only") as running:
+        client, before = Client(running), Kept.of(url, *ACTS)
+        for act in ACTS:
+            page = client.get("/", all="yes").text
+            token = page.partition('name="token" value="')[2].partition('"')[0]
+            answer = answered(running.port, right(client, act, token).content)
+            assert answer.status == 403, act
+            assert "--read-only" in answer.text  # the token was right
+        for path in ("/trial?name=tell&number=2", "/work?name=tell"):
+            assert "/change/" not in client.get(path).text
+        assert Kept.of(url, *ACTS) == before
+    figure(f"--read-only: {len(ACTS)} of {len(ACTS)} changes refused")
+
+
+def paths_of(name: str) -> list[str]:
+    """Everything that can be looked at of a study."""
+    filled = []
+    for path, query in PAGES.items():
+        kinds = {"/data/{kind}": ("convergence", "front", "parallel"), "/static/{name}": ("live.js",)}
+        for one in kinds.get(path, ("",)):
+            filled.append((path.partition("{")[0] + one) + query.format(name=name))
+    return filled
+
+
+def test_looking_changes_nothing(running: Dashboard, client: Client, url: str) -> None:
+    before = Kept.of(url)
+    for path in paths_of("resume"):
+        answer = client.get(path)
+        assert answer.status == (403 if "/enter" in path else 404 if "/front" in path else 200), path
+        assert client.request("HEAD", path).status == answer.status, path
+        live = client.get(f"{path}&live=1") if "?" in path else answer
+        assert live.status == answer.status
+    stream = client.events("resume")
+    assert b"event: seen\n" in [next(stream) for _ in range(4)]
+    stream.close()  # type: ignore[attr-defined]
+    assert Kept.of(url) == before
+    assert not running.tracebacks
+
+
+def test_every_page_is_tried(url: str) -> None:
+    gate = application(Board.of(url, False), Hosts("127.0.0.1", 80), "bopp", lambda: None, lambda: None)
+    routes = cast(Any, cast(Gate, gate)._app).routes
+    known = {path: {"GET", "HEAD"} for path in (*PAGES, "/events")}
+    known |= {path: {"POST"} for path in ("/change/{act}", "/link")}
+    assert {route.path: route.methods for route in routes} == known
+    assert set(FIELDS) == set(ACTS)
+
+
+def test_who_was_not_let_in_sees_nothing(running: Dashboard) -> None:
+    stranger = Client(running, token="")
+    for path in [
+        *paths_of("tell"),
+        "/events?name=tell",
+        "/nothing",
+        "/change/ask",
+        "/link",
+        "/enterx",
+        "/static",
+    ]:
+        answer = stranger.get(path)
+        status = 200 if path.startswith("/static/") else 404 if path == "/enterx" else 403
+        assert answer.status == status, path
+        assert status == 200 or ("tell" not in answer.text and "sqlite" not in answer.text), path
+
+
+# Hosts
+
+
+@pytest.mark.parametrize(
+    ("bound", "allowed", "refused"),
+    [
+        (
+            "127.0.0.1",
+            "127.0.0.1:8765 localhost:8765 LOCALHOST:8765 LocalHost:8765 [::1]:8765 [0:0::1]:8765",
+            "127.0.0.1 127.0.0.1:80 127.0.0.1:08766 localhost.:8765 localhost:8765. 127.0.0.2:8765 ::1:8765 "
+            "[::1] [::1]8765 [::1:8765 a@localhost:8765 localhost:8765:8765 localhost:-8765 127.1:8765 "
+            "localhost:8765/ localhost:8765\\ localhost\t:8765 localhost:\N{FULLWIDTH DIGIT EIGHT}765 "
+            "0.0.0.0:8765",
+        ),
+        ("localhost", "localhost:8765 127.0.0.1:8765 [::1]:8765", "evil:8765 localhost:8764"),
+        ("LocalHost", "localhost:8765 127.0.0.1:8765", "evil:8765"),
+        ("127.0.0.2", "127.0.0.2:8765 127.0.0.1:8765", "127.0.0.3:8765"),
+        ("::1", "[::1]:8765 localhost:8765 [0:0:0:0:0:0:0:1]:8765", "[::2]:8765 ::1:8765 [::1]:1"),
+        ("192.0.2.7", "192.0.2.7:8765", "192.0.2.8:8765 localhost:8765 127.0.0.1:8765"),
+        ("2001:DB8:0::7", "[2001:db8::7]:8765 [2001:DB8::7]:8765", "[2001:db8::8]:8765 2001:db8::7"),
+        (
+            "Lab.Example",
+            "lab.example:8765 LAB.example:8765",
+            "lab.example.:8765 xlab.example:8765 lab.example",
+        ),
+        (
+            "0.0.0.0",
+            "192.0.2.7:8765 [2001:db8::7]:8765 localhost:8765 127.0.0.1:8765",
+            "evil.example:8765 192.0.2.7:80 192.0.2.7 192.0.2.7.evil.example:8765 1.2.3:8765 0x7f.1:8765",
+        ),
+        ("::", "192.0.2.7:8765 [2001:db8::7]:8765 localhost:8765", "evil.example:8765 [::1] [::1]:80"),
+    ],
+)
+def test_a_server_is_known_by_its_own_names_alone(
+    bound: str, allowed: str, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "bench")  # a machine may call itself localhost
+    monkeypatch.setattr(socket, "getfqdn", lambda: "bench")
+    hosts = Hosts(bound, 8765)
+    assert [host for host in allowed.split(" ") if not hosts.allow(host)] == []
+    assert [host for host in ["", *refused.split(" ")] if hosts.allow(host)] == []
+
+
+def test_a_server_that_others_reach_is_known_by_the_name_of_its_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "Bench")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "Bench.Lab.Example")
+    for bound in ("0.0.0.0", "192.0.2.7"):
+        hosts = Hosts(bound, 8765)
+        assert hosts.allow("bench:8765")
+        assert hosts.allow("bench.lab.example:8765")
+        assert not hosts.allow("bench.evil.example:8765")
+    assert not Hosts("127.0.0.1", 8765).allow("bench:8765")
+
+
+def test_port_80_need_not_be_said() -> None:
+    assert Hosts("127.0.0.1", 80).allow("localhost")
+    assert Hosts("127.0.0.1", 80).allow("localhost:80")
+    assert not Hosts("127.0.0.1", 80).allow("localhost:8765")
+
+
+def test_what_is_local() -> None:
+    assert all(map(is_local, ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"]))
+    assert not any(map(is_local, ["0.0.0.0", "::", "192.0.2.7", "localhost.example", "", "example.com"]))
+
+
+# Connections
+
+
+@pytest.fixture
+def long_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a server with short patience whose every answer is long."""
+    monkeypatch.setattr(connections, "SILENT", 0.3)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"a" * LONG})
+
+    listening = serving.bound("127.0.0.1", 0)
+    config = uvicorn.Config(app, http=connections.Connection, lifespan="off", ws="none", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = True
+    thread.join(PATIENCE)
+    listening.close()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_long_answer_may_be_read_slowly_but_not_left(long_answers: int, reads: bool) -> None:
+    with socket.create_connection(("127.0.0.1", long_answers), PATIENCE) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = 0
+        for _ in range(15):  # five times the patience
+            time.sleep(0.1)
+            received += len(connection.recv(LONG // 40)) if reads else 0
+        with suppress(ConnectionResetError):
+            while part := connection.recv(1 << 20):
+                received += len(part)
+    assert (received > LONG) == reads
+
+
+# Where it listens, and how it ends
+
+
+@pytest.fixture
+def never_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: Any, **__: Any) -> None:
+        raise AssertionError("it was served")
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+
+
+@pytest.mark.usefixtures("never_served")
+def test_a_place_where_nobody_can_listen_is_refused_in_words(bopp: Bopp, url: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = bopp("dashboard", url, "--port", port)
+    assert ended.code == 3
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in ended.err
+    ended = bopp("dashboard", url, "--host", "192.0.2.7")
+    assert ended.code == 3
+    assert "cannot listen on 192.0.2.7" in ended.err
+    for host in ("no such host", "a..b", "x" * 300, "http://localhost", "127.0.0.1:80"):
+        ended = bopp("dashboard", url, "--host", host)
+        assert ended.code == 2, host
+        assert "--host: wanted a name or an address of this machine, got" in ended.err
+        assert ended.err.count("\n") == 1
+    for port in (65536, -1, "x"):
+        assert bopp("dashboard", url, "--port", port).code == 2
+
+
+def test_of_the_usual_ports_the_first_is_taken_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving.bound("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        monkeypatch.setattr(serving, "PORT", port)
+        with serving.bound("127.0.0.1", None) as second:
+            assert port < second.getsockname()[1] < port + serving.TRIED
+        monkeypatch.setattr(serving, "TRIED", 1)
+        with pytest.raises(StoreError, match=f"ports {port} to {port} are taken"):
+            serving.bound("127.0.0.1", None)
+
+
+def ended_by(client: Client, running: Dashboard, number: int) -> tuple[int, float]:
+    """The exit code, and how long the end took, while a browser waits for events."""
+    stream = client.events("tell")
+    assert next(stream)
+    thread = threading.Thread(target=lambda: [*stream], daemon=True)
+    thread.start()
+    began = time.monotonic()
+    code = running.stop(number)
+    took = time.monotonic() - began
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    return code, took
+
+
+def test_ctrl_c_ends_it_while_a_browser_waits(url: str) -> None:
+    with dashboard(url) as running:
+        assert serving.OPEN_TO_OTHERS not in "\n".join(running.said)
+        code, took = ended_by(Client(running), running, signal.SIGINT)
+        assert code == 130
+        assert took < 3.0
+        assert len(running.said) == 1
+
+
+def test_it_says_that_others_can_reach_it_and_ends_when_asked_to(url: str) -> None:
+    with dashboard(url, "--host", "0.0.0.0") as running:
+        assert running.said[0] == serving.OPEN_TO_OTHERS
+        assert f"//{socket.gethostname()}:{running.port}/" in running.link
+        assert answered(running.port, b"GET / HTTP/1.0\r\nHost: evil.example\r\n\r\n").status == 403
+        with socket.create_connection(("127.0.0.1", running.port), PATIENCE) as slow:  # a form half sent
+            client = Client(running)
+            slow.sendall(client.sent("/link", {"token": "x" * 100}).content[:-50])
+            code, took = ended_by(client, running, signal.SIGTERM)
+            assert b" 503 " in slow.recv(100)
+        assert code == 130
+        assert took < 3.0
+        assert not running.tracebacks
+
+
+def test_a_server_that_is_killed_leaves_no_process_behind(url: str) -> None:
+    with dashboard(url) as running:
+        Client(running).change("ask", "note", count=1)
+        beside = running.children
+        assert beside
+        running.stop(signal.SIGKILL)
+        wait_for(lambda: not any(map(alive, beside)), 5.0)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
