@@ -1,0 +1,254 @@
+"""The columns in which a dashboard keeps trials say the same as the trials themselves."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bopp import Problem, Result, Trial
+from bopp.cli.show import _summary
+from bopp.dashboard.course import LONGEST_REMARK, STATES, Course, thinned
+from bopp.errors import BoppError, NoResultError
+from bopp.legible import cut, one_line
+from bopp.view.convergence import convergence
+from bopp.view.values import best_of, broken_by, ranked, remark
+from courses import PROBLEMS, final, walk
+
+SEEDS = st.integers(0, 2**32)
+STEPS = st.sampled_from([80, 20, 3, 0])
+FEW = settings(max_examples=10)  # of every kind
+every_kind = pytest.mark.parametrize("kind", sorted(PROBLEMS))
+
+
+def course_of(problem: Problem, trials: Any) -> Course:
+    return Course.empty(problem).after(list(trials))
+
+
+def contents(course: Course) -> dict[str, Any]:
+    """What a course holds, as plain values that can be compared, which NaN cannot."""
+    found = {field.name: getattr(course, field.name) for field in fields(course)}
+    arrays = {name: column for name, column in found.items() if isinstance(column, np.ndarray)}
+    plain = {name: np.nan_to_num(column, nan=1e300).tolist() for name, column in arrays.items()}
+    return {**plain, "remarks": {number: text for number, text in course.remarks.items() if text}}
+
+
+def front_of(result: Result) -> list[int]:
+    try:
+        return [trial.number for trial in result.front]
+    except NoResultError:
+        return []
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS, strays=st.booleans())
+def test_the_best_and_the_front_are_those_of_the_result(
+    kind: str, seed: int, steps: int, strays: bool
+) -> None:
+    problem = PROBLEMS[kind]
+    result = Result(problem, final(walk(problem, steps, seed, strays)))
+    course = course_of(problem, result.trials)
+    if len(problem.objectives) == 1:
+        best = best_of(result)
+        assert course.best == (None if best is None else best.number)
+    else:
+        assert course.best is None
+        assert course.front == front_of(result)
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS)
+def test_the_finding_is_that_of_bopp_status(kind: str, seed: int, steps: int) -> None:
+    problem = PROBLEMS[kind]
+    result = Result(problem, final(walk(problem, steps, seed)))
+    course = course_of(problem, result.trials)
+    counts = [str(course.count(state)) for state in ("done", "failed", "asked")]
+    assert [*counts, course.finding] == _summary(result)
+    assert sum(course.count(state) for state in STATES) == len(result.trials) == len(course)
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS)
+def test_the_best_so_far_is_that_of_the_convergence(kind: str, seed: int, steps: int) -> None:
+    problem = PROBLEMS[kind]
+    result = Result(problem, final(walk(problem, steps, seed)))
+    course = course_of(problem, result.trials)
+    try:
+        shown = convergence(result)
+    except BoppError:  # nothing is finished, or there are several objectives
+        return
+    np.testing.assert_array_equal(course.best_so_far()[shown.numbers], shown.best)
+    np.testing.assert_array_equal(course.broken[shown.numbers], shown.broken)
+    spent = np.cumsum(course.spent)[shown.numbers]
+    np.testing.assert_allclose(spent, shown.spent, rtol=1e-12)
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS)
+def test_each_limit_is_broken_as_often_as_the_trials_say(kind: str, seed: int, steps: int) -> None:
+    problem = PROBLEMS[kind]
+    trials = final(walk(problem, steps, seed))
+    course = course_of(problem, trials)
+    expected = [
+        sum(bool(alone.broken(trial)) for trial in trials if trial.state == "done")
+        for alone in (Problem(problem.space, problem.objectives, [limit]) for limit in problem.limits)
+    ]
+    assert course.breaking == expected
+    result = Result(problem, trials)
+    breaking = [t.number for t in trials if t.state == "done" and broken_by(result, t)]
+    assert np.flatnonzero(course.broken).tolist() == breaking
+
+
+def value_key(name: str, trial: Trial) -> float | None:
+    return trial.values.get(name)
+
+
+def param_key(problem: Problem, name: str, trial: Trial) -> float | None:
+    if name not in trial.params:
+        return None
+    parameter, value = problem.space.parameters[name], trial.params[name]
+    return float(value) if parameter.numeric else parameter.place(value)
+
+
+def in_order(trials: list[Trial], key: Any, falling: bool) -> list[int]:
+    """The numbers by a key; those without come last, and equal ones in their order."""
+    there = [trial for trial in trials if key(trial) is not None]
+    rest = [trial for trial in trials if key(trial) is None]
+    return [trial.number for trial in (*sorted(there, key=key, reverse=falling), *rest)]
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS, falling=st.booleans())
+def test_trials_are_put_in_order_as_sorted_does(kind: str, seed: int, steps: int, falling: bool) -> None:
+    problem = PROBLEMS[kind]
+    trials = list(final(walk(problem, steps, seed)))
+    course = course_of(problem, trials)
+    keys: dict[str, Any] = {
+        "number": lambda trial: trial.number,
+        "state": lambda trial: STATES.index(trial.state),
+    }
+    for name in problem.names:
+        keys[f"value:{name}"] = lambda trial, name=name: value_key(name, trial)
+    for name in problem.space.parameters:
+        keys[f"param:{name}"] = lambda trial, name=name: param_key(problem, name, trial)
+    assert list(keys) == course.columns()
+    for by, key in keys.items():
+        found = course.ordered(course.chosen(), by, falling).tolist()
+        assert found == in_order(trials, key, falling), by
+
+
+@every_kind
+@FEW
+@given(
+    seed=SEEDS,
+    steps=STEPS,
+    state=st.sampled_from(["", *STATES, "unread", "nonsense"]),
+    broken=st.booleans(),
+)
+def test_trials_are_filtered_by_state_words_and_constraints(
+    kind: str, seed: int, steps: int, state: str, broken: bool
+) -> None:
+    problem = PROBLEMS[kind]
+    trials = final(walk(problem, steps, seed, strays=True))
+    course, result = course_of(problem, trials), Result(problem, trials)
+    for text in ("", "NOTE 3", "<wrong>", "memory", "was none", "zzz"):
+        expected = [
+            trial.number
+            for trial in trials
+            if (not state or trial.state == state)
+            and (not broken or (trial.state == "done" and broken_by(result, trial)))
+            and text.casefold() in cut(one_line(remark(problem, trial)), LONGEST_REMARK).casefold()
+        ]
+        assert course.chosen(state, text, broken).tolist() == expected
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS, cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_however_changes_are_split_the_course_is_the_same(
+    kind: str, seed: int, steps: int, cuts: list[float]
+) -> None:
+    problem = PROBLEMS[kind]
+    changes = walk(problem, steps, seed, strays=True)
+    places = sorted(int(cut * len(changes)) for cut in cuts)
+    rng = np.random.default_rng(seed)
+    course = Course.empty(problem)
+    for first, last in zip([0, *places], [*places, len(changes)], strict=True):
+        latest = {trial.number: trial for trial in changes[first:last]}  # a look has each trial once
+        batch = [list(latest.values())[i] for i in rng.permutation(len(latest))]
+        before = contents(course)
+        later = course.after(batch)
+        assert contents(course) == before
+        course = later
+    whole = course_of(problem, final(changes))
+    assert contents(course) == contents(whole)
+    assert course.finding == whole.finding
+
+
+def test_trials_that_were_not_read_yet_are_nowhere() -> None:
+    problem = PROBLEMS["limited"]
+    course = course_of(problem, [Trial(3, {"x": 0.1, "n": 2, "kind": None, "always": "oak"})])
+    assert len(course) == 4
+    assert course.chosen().tolist() == [3]
+    assert course.chosen("unread").tolist() == []
+    assert (course.best, course.front, course.ranked().tolist()) == (None, [], [])
+
+
+@every_kind
+@FEW
+@given(seed=SEEDS, steps=STEPS)
+def test_the_ranking_is_that_of_the_views(kind: str, seed: int, steps: int) -> None:
+    problem = PROBLEMS[kind]
+    trials = final(walk(problem, steps, seed))
+    course = course_of(problem, trials)
+    for name in problem.objectives:
+        done = [trial for trial in trials if trial.values.get(name) is not None]
+        found = course.ranked(name).tolist()
+        assert sorted(found) == [trial.number for trial in done]
+        result = Result(problem, trials)
+        if len(problem.objectives) == 1 and best_of(result) is not None:
+            assert found == [trial.number for trial in ranked(result, done)]
+    assert course.ranked().tolist() == course.ranked(next(iter(problem.objectives))).tolist()
+
+
+@given(st.lists(st.integers(-5, 5), max_size=400), st.integers(2, 60))
+def test_thinned_numbers_are_few_and_have_the_ends_of_every_stretch(heights: list[int], most: int) -> None:
+    numbers = 3 * np.arange(len(heights), dtype=np.intp)
+    values = np.array(heights, dtype=np.float64)
+    found = thinned(numbers, values, most)
+    assert len(found) <= most or len(heights) <= most
+    assert found.tolist() == sorted(set(found.tolist()) & set(numbers.tolist()))
+    if len(heights) <= most:
+        assert found.tolist() == numbers.tolist()
+        return
+    length = -(-len(heights) // (most // 2))
+    kept = dict(zip(found.tolist(), values[found // 3].tolist(), strict=True))
+    for first in range(0, len(heights), length):
+        stretch = heights[first : first + length]
+        there = [height for number, height in kept.items() if first <= number // 3 < first + length]
+        assert (min(there), max(there)) == (min(stretch), max(stretch))
+
+
+@pytest.mark.parametrize("count", [8001, 20_000, 39_999])
+def test_a_chart_of_many_trials_has_at_most_as_many_points_as_asked_for(count: int) -> None:
+    heights = np.random.default_rng(count).normal(size=count)
+    found = thinned(np.arange(count), heights, 4000)
+    assert 2000 < len(found) <= 4000
+    assert {int(heights.argmin()), int(heights.argmax())} <= set(found.tolist())
+
+
+def test_names_of_columns_that_nobody_has_are_taken_for_numbers() -> None:
+    problem = PROBLEMS["least"]
+    course = course_of(problem, final(walk(problem, 40, 1)))
+    numbers = course.chosen()
+    for by in ("", "value:", "value:x", "param:value", "__class__", "value", "param:x:y", "\x00"):
+        assert course.ordered(numbers, by).tolist() == numbers.tolist()
