@@ -40,9 +40,8 @@ class Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self.transport.is_closing():
-            self._unread = sys.maxsize
-            self._wait()
+        self._unread = sys.maxsize
+        self._wait()  # be it to be closed: it may never be read to the end
 
     def shutdown(self) -> None:
         """Let an answer be finished, but a stream of events, which has no end, be cut."""
@@ -80,8 +79,8 @@ class Connection(H11Protocol):
 
     def _make_room(self, until: float) -> None:
         """Close the oldest of those that have asked for nothing, but none that came later than this."""
-        oldest, since = next(iter(self._waiting.items()), (self, until))
-        if len(self.connections) > MOST and since <= until:
+        oldest = next(iter(self._waiting), None)
+        if oldest is not None and self._waiting[oldest] <= until and len(self.connections) > MOST:
             oldest._give_up()
 
     def _give_up(self) -> None:

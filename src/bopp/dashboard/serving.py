@@ -20,7 +20,8 @@ PORT, TRIED = 8765, 20  # the first port, and how many are tried if it is taken
 AT_STOP = 1  # seconds for answers that are under way when the server is stopped
 LARGEST_HEAD = 32 * 1024  # bytes of the headers of a request
 QUEUE = 4096  # connections that may come at once; a browser beyond that tries again a second later
-FILES = 4 * QUEUE  # connections, files and pipes that may be open at once, if the machine allows it
+AT_A_TIME = 128  # of those that are accepted before others are heard
+FILES = 4096  # connections, files and pipes that may be open at once, if the machine allows it
 OPEN_TO_OTHERS = (
     "Others can reach this: whoever has a link can see and change the studies, and so can whoever listens on "
     "the network, as it is not encrypted"
@@ -54,7 +55,7 @@ def serve(
     config = uvicorn.Config(
         application(board, Hosts(host, number), f"bopp-{number}", ready, entered),
         http=Connection,
-        backlog=QUEUE,
+        backlog=AT_A_TIME,
         ws="none",
         log_config=None,
         log_level="error",  # what is wrong with a request is told to who sent it
@@ -68,6 +69,13 @@ def serve(
     uvicorn.Server(config).run(sockets=[listening])
 
 
+class Listening(socket.socket):
+    """A socket at which many can queue up, however few are accepted at a time."""
+
+    def listen(self, _: int = 0) -> None:
+        super().listen(QUEUE)
+
+
 def bound(host: str, port: int | None) -> socket.socket:
     """A socket that listens; if no port is said, on the first that is free."""
     for one in range(PORT, PORT + TRIED) if port is None else [port]:
@@ -77,11 +85,11 @@ def bound(host: str, port: int | None) -> socket.socket:
             raise ConfigError(
                 f"--host: wanted a name or an address of this machine, got {host!r}: {error}"
             ) from None
-        listening = socket.socket(kind)
+        listening = Listening(kind)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            listening.listen(QUEUE)
+            listening.listen()
             return listening
         except OSError as error:
             listening.close()
