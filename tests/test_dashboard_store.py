@@ -323,6 +323,7 @@ def test_a_study_that_is_redefined_is_opened_anew(desk: Desk) -> None:
         assert "0 to 0.75" in desk.quick("/work", name="narrow").text
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_or_cut_off_is_waited_for(
     postgres_server: Server, postgres_url: str
 ) -> None:
