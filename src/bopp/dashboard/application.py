@@ -18,7 +18,7 @@ from bopp.dashboard.board import Board
 from bopp.dashboard.changes import Changes
 from bopp.dashboard.gate import Gate, Hosts
 from bopp.dashboard.pages import Pages
-from bopp.errors import BoppError
+from bopp.errors import BoppError, StoreError
 
 USED = "this link was used before, or is too old: each lets one browser in, once"
 ENTERED = (
@@ -53,7 +53,7 @@ def application(
         return answer
 
     async def wrong(_: Request, error: Exception) -> Response:
-        return pages.refusal(404, str(error))
+        return pages.refusal(503 if isinstance(error, StoreError) else 404, str(error))
 
     async def absent(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404

@@ -49,6 +49,7 @@ class Pages:
             loader=PackageLoader("bopp.dashboard"),
             autoescape=True,
             undefined=StrictUndefined,
+            auto_reload=False,  # whatever is installed meanwhile
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -64,7 +65,8 @@ class Pages:
         found = await self._board.views.get(
             int(time.time() / STALE), PATIENCE, looking.findings, self._board.url
         )
-        rows = [(name, (found.value or {}).get(name, ()) if found else None) for name in names]
+        words = (found.error,) if found and found.error else ()
+        rows = [(name, (found.value or {}).get(name, words) if found else None) for name in names]
         return self.page(request, "studies.html", None, rows=rows, place=self._board.place)
 
     async def study(self, request: Request) -> Response:
@@ -140,9 +142,10 @@ class Pages:
         followed = self._followed(request)
 
         async def stream() -> AsyncIterator[bytes]:
+            changes = followed.changes(HEARTBEAT)  # before the first event, lest one be missed meanwhile
             yield b"retry: 1000\n\n"
             yield _event(followed)
-            async for changed in followed.changes(HEARTBEAT):
+            async for changed in changes:
                 yield _event(followed) if changed else b": nothing new\n\n"
 
         return StreamingResponse(stream(), media_type="text/event-stream")
@@ -161,7 +164,7 @@ class Pages:
             found = facts.front_data(seen, trials, names)
         elif kind == "parallel":
             objective = request.query_params.get("objective", "") or next(iter(seen.problem.objectives))
-            trials = await to_thread.run_sync(followed.some, facts.parallel_numbers(seen.course))
+            trials = await to_thread.run_sync(followed.some, facts.parallel_numbers(seen.course, objective))
             found = await to_thread.run_sync(facts.parallel_data, seen, trials, objective)
         else:
             return Response("there is no such data", 404, media_type="text/plain")

@@ -114,7 +114,9 @@ class Following:
             self._place = (self._place[0], last.number) if self._first else _place(last, whole)
         self._first = self._first and not whole
         self._seen, self._asked, self._queue = found.revision, found.asked, found.queued
-        leased = tuple(_held(lease, lease in over) for lease in found.leases)
+        leased = tuple(
+            Held(lease.number, lease.worker, lease.seconds, lease in over) for lease in found.leases
+        )
         return Look(found.now.utc, found.revision, changed, whole, leased, found.queued, found.paused)
 
     def some(self, numbers: Sequence[int]) -> dict[int, Trial]:
@@ -191,10 +193,6 @@ class Following:
 def _place(last: Any, whole: bool) -> tuple[int, int]:
     """Where to go on reading changes: after the last one, or with the next revision."""
     return (last.revision + 1, -1) if whole else (last.revision, last.number)
-
-
-def _held(lease: Lease, over: bool) -> Held:
-    return Held(lease.number, lease.worker, lease.seconds, over or lease.seconds == 0.0)
 
 
 @cache
