@@ -174,7 +174,7 @@ def test_markup_is_shown_as_text(running: Dashboard, client: Client, figure: Fig
 
 @pytest.mark.fault(25)
 def test_markup_in_the_list_of_studies_is_text(client: Client) -> None:
-    wait_for(lambda: "data-wait" not in client.get("/?all=yes").text)
+    wait_for(lambda: "being read" not in client.get("/?all=yes").text)
     page = Elements(client.get("/?all=yes").text)
     assert {found for found in page.found if found[0] == "script"} == {("script", "src", "defer")}
     assert not [found for found in page.found if found[0] in ("img", "comment")]

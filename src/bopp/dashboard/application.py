@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.resources import files
-from mimetypes import guess_type
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from bopp.dashboard.assets import Assets
 from bopp.dashboard.board import Board
 from bopp.dashboard.changes import Changes
 from bopp.dashboard.gate import Gate, Hosts
@@ -33,15 +32,15 @@ def application(
     board: Board, hosts: Hosts, cookie: str, ready: Callable[[], None], entered: Callable[[], None]
 ) -> ASGIApp:
     """The pages of a board; `ready` is called before the first, `entered` when somebody came in by a link."""
-    pages = Pages(board)
+    assets = Assets.load()
+    pages = Pages(board, assets.digest)
     changes = Changes(board, pages)
-    static = {name: (content, guess_type(name)[0] or "text/plain") for name, content in _static().items()}
 
     async def file(request: Request) -> Response:
-        found = static.get(request.path_params["name"])
+        found = assets.files.get(request.path_params["name"])
         if found is None:
             return pages.refusal(404, "there is no such file")
-        return Response(found[0], media_type=found[1], headers={"Cache-Control": "max-age=3600"})
+        return Response(found[0], media_type=found[1], headers={"Cache-Control": "max-age=604800"})
 
     async def enter(request: Request) -> Response:
         session = board.keys.enter(request.query_params.get("token", "")) if request.method == "GET" else None
@@ -91,9 +90,3 @@ def application(
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.router.redirect_slashes = False  # each page has one address
     return Gate(app, board.keys, hosts, cookie, pages.refusal)
-
-
-def _static() -> dict[str, bytes]:
-    """The files that pages refer to, by name: no other can be asked for."""
-    folder = files("bopp.dashboard") / "static"
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}

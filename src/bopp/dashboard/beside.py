@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_context, parent_process
 from typing import TypeVar
@@ -19,6 +19,10 @@ from typing import TypeVar
 from bopp.errors import StoreError
 
 IDLE = 300.0  # seconds after which the process ends
+LOST = (
+    "the process that worked on this was killed, perhaps for lack of memory; see whether it was done before "
+    "you try again"
+)
 
 T = TypeVar("T")
 
@@ -34,30 +38,35 @@ class Beside:
     async def call(self, function: Callable[..., T], /, *arguments: object) -> T:
         """What the function returns or raises, called there."""
         loop = asyncio.get_running_loop()
-        if self._process is None:
-            self._process = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
-        process = self._process
         self._calls += 1
         self._running += 1
         try:
-            return await loop.run_in_executor(process, function, *arguments)
+            return await asyncio.wrap_future(self._begun(function, arguments))
         except BrokenProcessPool:
-            if self._process is process:
-                self._process = None  # the next call starts another
-            raise StoreError(
-                "the process that worked on this was killed, perhaps for lack of memory"
-            ) from None
+            self._process = None  # the next call starts another
+            raise StoreError(LOST) from None
         finally:
             self._running -= 1
             loop.call_later(IDLE, self._rest, self._calls)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, be it in the middle of something."""
         if self._process is not None:
+            running = list((self._process._processes or {}).values())
             self._process.shutdown(wait=False, cancel_futures=True)
-            for one in list((self._process._processes or {}).values()):
-                one.kill()  # it may be in the middle of something that takes long
+            for one in running:
+                one.kill()
             self._process = None
+
+    def _begun(self, function: Callable[..., T], arguments: tuple[object, ...]) -> Future[T]:
+        """The call, handed over; to another process if the last one was killed while it was idle."""
+        if self._process is not None:
+            try:
+                return self._process.submit(function, *arguments)
+            except BrokenProcessPool:
+                pass
+        self._process = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
+        return self._process.submit(function, *arguments)
 
     def _rest(self, calls: int) -> None:
         if calls == self._calls and not self._running:

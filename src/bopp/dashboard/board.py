@@ -47,6 +47,7 @@ class Board:
     read_only: bool
     keys: Keys = field(default_factory=Keys)
     hands: Beside = field(default_factory=Beside)  # changes studies
+    mind: Beside = field(default_factory=Beside)  # looks for suggestions, which takes longer
     eyes: Beside = field(default_factory=Beside)  # computes what takes long
     followed: dict[str, Followed] = field(default_factory=dict)
     outcomes: dict[tuple[str, str], Outcome] = field(
@@ -73,6 +74,10 @@ class Board:
     def place(self) -> str:
         """The store, without a password."""
         return shown(self.url)
+
+    def source_of(self, name: str) -> str:
+        """By what a study is changed: its study file, which may create it; or the store, which has others."""
+        return self.source if name == self.own else self.url
 
     async def names(self) -> list[str]:
         """The names of the studies; that of the study file first, even if it is not there yet."""
@@ -121,7 +126,7 @@ class Board:
 
     def close(self) -> None:
         """End everything that was begun here."""
-        for one in self.followed.values():
+        for study in self.followed.values():
+            study.close()
+        for one in (self.hands, self.mind, self.eyes):
             one.close()
-        self.hands.close()
-        self.eyes.close()

@@ -15,6 +15,7 @@ from bopp.dashboard import doing
 from bopp.dashboard.board import Board, Outcome
 from bopp.dashboard.pages import Pages, link
 from bopp.errors import BoppError, ConfigError
+from bopp.study.address import censored
 
 SLOWEST = 10.0  # seconds for a body to arrive
 MOST_FIELDS = 2000
@@ -108,12 +109,8 @@ ACTS = {
         lambda form: (form.params, form.values, form["noise"]),
         lambda form, number: f"the result is trial {number}",
     ),
-    "pause": Act(
-        doing.pause,
-        lambda form: (form["reason"],),
-        lambda form, _: "paused: workers finish the trials that they have, and wait",
-    ),
-    "resume": Act(doing.resume, lambda form: (), lambda form, _: "resumed: workers go on"),
+    "pause": Act(doing.pause, lambda form: (form["reason"],), lambda form, words: str(words)),
+    "resume": Act(doing.resume, lambda form: (), lambda form, words: str(words)),
 }
 
 
@@ -138,10 +135,11 @@ class Changes:
             return self.pages.refusal(403, "started with --read-only: nothing can be changed from here")
         try:
             needed = act.needs(form)
-            came = await self.board.hands.call(act.do, self.board.source, form["name"], *needed)
+            beside = self.board.mind if act.do is doing.ask else self.board.hands
+            came = await beside.call(act.do, self.board.source_of(form["name"]), form["name"], *needed)
             outcome = Outcome(act.said(form, came))
         except BoppError as error:
-            outcome = Outcome(str(error), request.path_params["act"], form.fields)
+            outcome = Outcome(censored(str(error)), request.path_params["act"], form.fields)
         page = form["back"] if form["back"] in BACK else "study"
         number = form["number"] if page == "trial" else None
         said = self.board.keep(session, outcome)

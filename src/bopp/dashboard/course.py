@@ -26,7 +26,7 @@ from bopp.view.values import remark
 UNREAD = "unread"
 STATES: tuple[State, ...] = ("asked", "done", "failed", "dropped")
 CODES: dict[str, int] = {UNREAD: 0} | {state: place for place, state in enumerate(STATES, start=1)}
-LONGEST_REMARK = 200  # characters that a filter can find
+LONGEST_REMARK = 500  # characters that a filter can find
 
 Numbers = npt.NDArray[np.intp]
 

@@ -1,14 +1,16 @@
 """Doing: what people change from a page, in the process beside; each as the command of the same name does it.
 
-Fields are texts as somebody typed them. An error says what was wanted, and then nothing has changed.
+Fields are texts as somebody typed them. An error says what was wanted; nothing has changed then, unless it
+says that something has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bopp.errors import ConfigError
+from bopp.errors import BoppError, ConfigError, StoreError
 from bopp.study.locating import existing, held_open
+from bopp.study.study import Study
 from bopp.study.typed import named_params, named_values, typed_noise
 
 MOST = 50  # settings to ask for at once
@@ -26,16 +28,14 @@ def tell(source: str, name: str, number: int, values: Mapping[str, str], noise: 
     """Tell what came out of a trial."""
     with held_open(source, name) as study:
         study.tell(number, named_values(study.problem, values), typed_noise(noise))
-        if note.strip():
-            study.note(number, note)
+        _note(study, number, note)
 
 
 def fail(source: str, name: str, number: int, reason: str, note: str) -> None:
     """Tell that a trial failed, and why."""
     with held_open(source, name) as study:
         study.fail(number, reason)
-        if note.strip():
-            study.note(number, note)
+        _note(study, number, note)
 
 
 def note(source: str, name: str, number: int, text: str) -> None:
@@ -77,13 +77,28 @@ def observe(source: str, name: str, fields: Mapping[str, str], values: Mapping[s
         return study.observe(params, named_values(study.problem, values), typed_noise(noise)).number
 
 
-def pause(source: str, name: str, reason: str) -> None:
-    """Let nobody begin a trial for a while."""
+def pause(source: str, name: str, reason: str) -> str:
+    """Let nobody begin a trial for a while; what came of that."""
     with existing(source, name, read_only=False) as study:
+        before = study.paused
         study.pause(reason.strip() or None)
+    return (
+        f"paused {before} already" if before else "paused: what is under way is finished, and no trial begins"
+    )
 
 
-def resume(source: str, name: str) -> None:
-    """Let workers go on."""
+def resume(source: str, name: str) -> str:
+    """Let workers go on; what came of that."""
     with existing(source, name, read_only=False) as study:
+        before = study.paused
         study.resume()
+    return f"resumed; it was paused {before}" if before else "it was not paused"
+
+
+def _note(study: Study, number: int, text: str) -> None:
+    """Keep a note with a trial that was just told, if there is one."""
+    if text.strip():
+        try:
+            study.note(number, text)
+        except BoppError as error:
+            raise StoreError(f"trial {number} is told, but its note was not kept: {error}") from error

@@ -131,7 +131,9 @@ def front_data(seen: Seen, trials: Sequence[Trial], names: Sequence[str]) -> dic
         "y": shown.values[:, 1].tolist(),
         "places": ["front" if number in best else place for number, place in rows],
         "reference": None if shown.reference is None else shown.reference.tolist(),
+        "objectives": len(seen.problem.objectives),
         "total": seen.course.count("done"),
+        "shown": len(shown.numbers),
     }
 
 

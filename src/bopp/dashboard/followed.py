@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import count
 from typing import TypeVar
 
 from bopp.dashboard.seen import Seen, Watching
@@ -22,6 +23,8 @@ SLOW = 2.0  # seconds after which a look that has not ended is a trouble
 PATIENCE = 1.0  # seconds that a page waits for trials that it shows
 LATELY = 4000  # trials that pages showed lately, which are kept in case the store does not answer
 
+VERSIONS, GENERATIONS = count(1), count(1)  # of the whole process, so that none is ever taken for another
+
 T = TypeVar("T")
 
 
@@ -35,11 +38,10 @@ class Followed:
 
     def __init__(self, source: str, name: str):
         self.name = name
-        self.version = 0
+        self.version = next(VERSIONS)
         self.seen: Seen | None = None
         self.trouble: str | None = None
         self._source = source
-        self._generation = 0
         self._watching: Watching | None = None
         self._lately: tuple[Seen | None, Mapping[int, Trial]] = (None, {})  # as they were in this sight
         self._wanted = 0.0
@@ -111,8 +113,7 @@ class Followed:
             try:
                 self._show(look.result(), None)
             except Exception as error:  # whatever it is, the page says so, and the next look may succeed
-                words = str(error) if isinstance(error, BoppError) else described(error)
-                self._show(self.seen, censored(words))
+                self._show(self.seen, _words(error))
             self._ended = self._begun
             self._looked.set()
             self._looked = asyncio.Event()
@@ -123,15 +124,14 @@ class Followed:
     def _show(self, seen: Seen | None, trouble: str | None) -> None:
         if seen is not self.seen or trouble != self.trouble:
             self.seen, self.trouble = seen, trouble
-            self.version += 1
+            self.version = next(VERSIONS)
             self._changed.set()
             self._changed = asyncio.Event()
 
     def _look(self) -> Seen:
         try:
             if self._watching is None:
-                self._generation += 1
-                self._watching = Watching(self._source, self.name, self._generation)
+                self._watching = Watching(self._source, self.name, next(GENERATIONS))
             return self._watching.look()
         except BaseException:
             self._close()  # the next look opens it anew, in case it was replaced
@@ -139,17 +139,24 @@ class Followed:
 
     def _read(self, numbers: Sequence[int]) -> dict[int, Trial]:
         """Some of the trials, as the store has them, unless it takes too long."""
-        if self._watching is None:
+        watching = self._watching  # which another thread may close meanwhile
+        if watching is None:
             raise StoreError(self.trouble or "the study is not open")
         try:
-            return in_thread(self._watching.some, numbers).result(PATIENCE)
+            return in_thread(watching.some, numbers).result(PATIENCE)
         except TimeoutError:
             raise StoreError(self.trouble or f"the store has not answered for {PATIENCE:.0f} s") from None
+        except Exception as error:
+            raise StoreError(_words(error)) from error
 
     def _close(self) -> None:
         watching, self._watching = self._watching, None
         if watching is not None:
             watching.close()
+
+
+def _words(error: Exception) -> str:
+    return censored(str(error) if isinstance(error, BoppError) else described(error))
 
 
 def in_thread(function: Callable[..., T], /, *arguments: object) -> Future[T]:

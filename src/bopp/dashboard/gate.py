@@ -79,7 +79,9 @@ class Gate:
         except asyncio.CancelledError:
             if begun:
                 raise
-            await self._refused(503, "the dashboard was stopped")(scope, receive, guarded)
+            await self._refused(
+                503, "the dashboard was stopped; whether a change was made before that, the store knows"
+            )(scope, receive, guarded)
 
     def _wrong(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """The status and the reason for which a request is refused, if it is."""

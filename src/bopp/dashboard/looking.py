@@ -7,6 +7,7 @@ one it is opened anew, as its store may be another.
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from typing import Any
 
 from bopp.dashboard.course import Course
@@ -83,13 +84,18 @@ def explained(source: str, name: str, generation: int, number: int, objective: s
     }
 
 
-def findings(url: str) -> dict[str, tuple[str, ...]]:
+def findings(url: str, source: str) -> dict[str, tuple[str, ...]]:
     """Of each study of a store, by name: how many trials are done, failed and under way, and the best."""
     seen = overview(url, _found)
     if isinstance(seen, Study):
         with seen as study:
-            return {study.name: _found(study.result)}
-    return {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
+            found = {study.name: _found(study.result)}
+    else:
+        found = {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
+    if source != url:  # a study file, which has the functions of its constraints
+        with suppress(BoppError), existing(source, None) as study:
+            found[study.name] = _found(study.result)
+    return found
 
 
 def _found(result: Result) -> tuple[str, ...]:

@@ -5,9 +5,11 @@ Every page can be had in part, with `live=1` in its query: the sections that cha
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from textwrap import wrap
 from typing import Any
@@ -26,7 +28,7 @@ from bopp.dashboard.facts import PAGE, Query
 from bopp.dashboard.followed import Followed
 from bopp.dashboard.seen import Seen
 from bopp.dashboard.views import View
-from bopp.errors import StudyError
+from bopp.errors import StoreError, StudyError
 from bopp.legible import cut, legible, one_line
 from bopp.trial import Trial
 from bopp.view.values import searched
@@ -35,7 +37,7 @@ STALE = 5.0  # seconds after which what the studies have found is looked up agai
 PATIENCE = 0.6  # seconds that a page waits for the store, or for what has to be computed
 HEARTBEAT = 10.0  # seconds between signs of life
 LONGEST_CELL = 60  # characters
-LONGEST = 60.0  # seconds that a picture is waited for
+LONGEST, SOON = 60.0, 2.0  # seconds that a picture is waited for, without scripts and with them
 
 Context = dict[str, Any]
 
@@ -43,7 +45,7 @@ Context = dict[str, Any]
 class Pages:
     """The pages of a board that can be looked at; looking changes nothing."""
 
-    def __init__(self, board: Board):
+    def __init__(self, board: Board, digest: str):
         self._board = board
         self._templates = Environment(
             loader=PackageLoader("bopp.dashboard"),
@@ -55,7 +57,12 @@ class Pages:
         )
         for filter in (shown, brief, number, moment):
             self._templates.filters[filter.__name__] = filter
-        self._templates.globals |= {"link": link, "version": bopp.__version__, "read_only": board.read_only}
+        self._templates.globals |= {
+            "link": link,
+            "version": bopp.__version__,
+            "of": digest,
+            "read_only": board.read_only,
+        }
 
     async def studies(self, request: Request) -> Response:
         """The studies of the store; of a single one, its own page unless all are asked for."""
@@ -63,7 +70,7 @@ class Pages:
         if len(names) == 1 and "all" not in request.query_params:
             return RedirectResponse(link("/study", name=names[0]))
         found = await self._board.views.get(
-            int(time.time() / STALE), PATIENCE, looking.findings, self._board.url
+            int(time.time() / STALE), PATIENCE, looking.findings, self._board.url, self._board.source
         )
         words = (found.error,) if found and found.error else ()
         rows = [(name, (found.value or {}).get(name, words) if found else None) for name in names]
@@ -85,18 +92,27 @@ class Pages:
         rows, total = [], 0
         if seen:
             numbers, total = query.numbers(seen.course)
-            rows = await to_thread.run_sync(followed.some, numbers)
+            try:
+                rows = await to_thread.run_sync(followed.some, numbers)
+            except StoreError as error:
+                return self.page(request, "unread.html", followed, reason=str(error))
         last = max(1, -(-total // PAGE))
+        query = replace(query, page=min(max(query.page, 1), last))
         return self.page(request, "trials.html", followed, trials=rows, query=query, total=total, last=last)
 
     async def trial(self, request: Request) -> Response:
         """All there is to know of one trial."""
         followed, seen = await self.sight(request)
         chosen = numbered(request)
-        found = await to_thread.run_sync(followed.some, [chosen]) if seen else []
+        if seen is None or not seen.whole:
+            return self.page(request, "unread.html", followed, reason=followed.trouble or "It is being read.")
+        try:
+            found = await to_thread.run_sync(followed.some, [chosen])
+        except StoreError as error:
+            return self.page(request, "unread.html", followed, reason=str(error))
         if not found:
             raise StudyError(f"there is no trial {chosen} in {followed.name!r}")
-        why = await self._why(seen, found[0]) if seen else {}
+        why = await self._why(seen, found[0])
         return self.page(request, "trial.html", followed, trial=found[0], why=why)
 
     async def model(self, request: Request) -> Response:
@@ -135,7 +151,8 @@ class Pages:
     async def work(self, request: Request) -> Response:
         """Where somebody works by hand: the next settings, and what came out of them."""
         followed, seen = await self.sight(request)
-        return self.page(request, "work.html", followed, by_hand=by_hand(seen))
+        unlisted = seen.course.count("asked") - len(seen.under_way) if seen else 0
+        return self.page(request, "work.html", followed, by_hand=by_hand(seen), unlisted=unlisted)
 
     async def events(self, request: Request) -> Response:
         """A stream that says when a study has changed."""
@@ -178,7 +195,10 @@ class Pages:
         asked = request.query_params
         names = tuple(asked.getlist("of"))
         chosen = (asked.get("kind", ""), asked.get("objective", ""), names)
-        view = await self.view(seen, looking.picture, *chosen, patience=LONGEST)
+        patience = SOON if "at" in asked else LONGEST  # a script asks again, and others are waiting in line
+        view = await self.view(seen, looking.picture, *chosen, patience=patience, rests=False)
+        if "at" in asked and (view is None or not view.current):
+            return Response(status_code=202)
         if view is None or view.value is None:
             words = view.error if view and view.error else "This takes long; it is still being drawn."
             text = self._templates.get_template("words.svg").render(lines=wrap(one_line(cut(words, 600)), 60))
@@ -201,12 +221,12 @@ class Pages:
         return followed, await followed.sight(PATIENCE)
 
     async def view(
-        self, seen: Seen, function: Any, /, *arguments: Any, patience: float = PATIENCE
+        self, seen: Seen, function: Any, /, *arguments: Any, patience: float = PATIENCE, rests: bool = True
     ) -> View | None:
         """What has to be computed of a study; None if it takes longer than a page can wait."""
         of = (seen.generation, seen.revision)
         source = (self._board.source, seen.name, seen.generation)
-        return await self._board.views.get(of, patience, function, *source, *arguments)
+        return await self._board.views.get(of, patience, function, *source, *arguments, rests=rests)
 
     def page(
         self, request: Request, template: str, followed: Followed | None, /, status: int = 200, **context: Any
@@ -224,12 +244,12 @@ class Pages:
             "seen": seen,
             "problem": seen.problem if seen else None,
             "page": template.removesuffix(".html"),
-            "path": request.url.path,
+            "here": f"{request.url.path}?{request.url.query}",
             "token": lambda: self._board.keys.token(session),
             "rows_of": lambda trials: [facts.row(seen.problem, trial) for trial in trials] if seen else [],
             "held": {held.number: held for held in seen.leased} if seen else {},
-            "limits": facts.limits(seen) if seen else [],
-            "fields": facts.fields(seen.problem.space) if seen else [],
+            "limits": lambda: facts.limits(seen) if seen else [],
+            "fields": lambda: facts.fields(seen.problem.space) if seen else [],
             "several": len(seen.problem.objectives) > 1 if seen else False,
             "outcome": outcome,
             "again": lambda act, number="": _typed_before(outcome, act, number),
@@ -250,11 +270,9 @@ class Pages:
     async def _why(self, seen: Seen, trial: Trial) -> dict[str, View | None]:
         """What the model believed of a trial when it was suggested, of each objective."""
         names = list(seen.problem.objectives)
-        several = len(names) > 1
-        return {
-            name: await self.view(seen, looking.explained, trial.number, name if several else "")
-            for name in names
-        }
+        asked = names if len(names) > 1 else [""]
+        views = (self.view(seen, looking.explained, trial.number, name) for name in asked)
+        return dict(zip(names, await asyncio.gather(*views), strict=True))
 
     def _followed(self, request: Request) -> Followed:
         name = request.query_params.get("name", "")

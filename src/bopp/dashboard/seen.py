@@ -89,9 +89,10 @@ class Watching:
 
     def _kept(self, course: Course, look: Look, before: Mapping[int, Trial]) -> dict[int, Trial]:
         """The trials that are kept whole, some of which may have to be read again."""
-        asked = course.chosen("asked")[-MOST:].tolist()
+        asked, leased = course.chosen("asked").tolist(), {held.number for held in look.leased}
+        by_hand = [number for number in asked if number not in leased][-MOST:]
         latest = range(max(0, len(course) - LATEST), len(course))
-        wanted = sorted({*latest, *asked, *_leading(course)})
+        wanted = sorted({*latest, *by_hand, *sorted(leased)[-MOST:], *_leading(course)})
         known = {**before, **{trial.number: trial for trial in look.changed}}
         missing = [number for number in wanted if number not in known]
         if missing and look.whole:

@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bopp.dashboard.beside import Beside
 from bopp.errors import BoppError, StoreError
 from bopp.legible import described
+from bopp.study.address import censored
 
 MOST = 60  # results that are kept
 REST = 5.0  # times as long as it took before something is computed anew that has changed
@@ -24,6 +25,7 @@ class View:
     of       what it was computed of: the generation and the revision of a study
     seconds  how long that took
     passes   whether that is a fault that may have passed when it is tried again
+    current  whether there is nothing newer to come
     """
 
     of: Hashable
@@ -32,6 +34,12 @@ class View:
     seconds: float = 0.0
     at: float = 0.0
     passes: bool = False
+    current: bool = True
+
+    @property
+    def rests(self) -> bool:
+        """Whether it was computed so lately that it is not yet worth computing anew."""
+        return time.monotonic() - self.at < REST * self.seconds
 
 
 class Views:
@@ -43,30 +51,38 @@ class Views:
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
     async def get(
-        self, of: Hashable, patience: float, function: Callable[..., Any], /, *arguments: Hashable
+        self,
+        of: Hashable,
+        patience: float,
+        function: Callable[..., Any],
+        /,
+        *arguments: Hashable,
+        rests: bool = True,
     ) -> View | None:
         """What the function returns, now or a while ago; None if that is not known in time.
 
-        It is computed anew if what it was computed of has changed, but not too often.
+        It is computed anew if what it was computed of has changed; if it `rests`, not too often.
         """
-        key = (function.__name__, *arguments)
-        known = self._known.get(key)
-        rested = known is None or time.monotonic() - known.at >= REST * known.seconds
-        if known is not None and (known.passes or known.of == of or not rested):
-            return self._told(key)
-        task = self._tasks.get(key)
-        if task is None:
-            task = self._tasks[key] = asyncio.create_task(self._compute(key, of, function, arguments))
-            task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        await asyncio.wait({task}, timeout=patience)
-        return self._told(key)
+        key, until = (function.__name__, *arguments), time.monotonic() + patience
+        while (left := until - time.monotonic()) > 0:
+            known = self._known.get(key)
+            if known is not None and (known.of == of or known.passes or (rests and known.rests)):
+                break
+            task = self._tasks.get(key)
+            if task is None:
+                task = self._tasks[key] = asyncio.create_task(self._compute(key, of, function, arguments))
+                task.add_done_callback(lambda _: self._tasks.pop(key, None))
+            await asyncio.wait({task}, timeout=left)
+        return self._told(key, of)
 
-    def _told(self, key: Hashable) -> View | None:
+    def _told(self, key: Hashable, of: Hashable) -> View | None:
         """What is known; a fault that may pass is told once, and then it is tried again."""
         known = self._known.get(key)
-        if known is not None and known.passes:
+        if known is None:
+            return None
+        if known.passes:
             del self._known[key]
-        return known
+        return known if known.of == of and not known.passes else replace(known, current=False)
 
     async def _compute(
         self, key: Hashable, of: Hashable, function: Callable[..., Any], arguments: tuple[Any, ...]
@@ -76,9 +92,9 @@ class Views:
         try:
             value = await self._beside.call(function, *arguments)
         except BoppError as wrong:
-            error, passes = str(wrong), isinstance(wrong, StoreError)
+            error, passes = censored(str(wrong)), isinstance(wrong, StoreError)
         except Exception as wrong:  # whatever it is, the page says so
-            error = described(wrong)
+            error = censored(described(wrong))
         now = time.monotonic()
         self._known[key] = View(of, value, error, now - began, now, passes)
         self._known.move_to_end(key)

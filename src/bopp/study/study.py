@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from bopp import log, pseudo
 from bopp.arguments import checked_count, checked_recipe, checked_text, failed
 from bopp.called import Function, called
-from bopp.errors import LateTell, PausedStudy, StoreError, StudyError, TellError
+from bopp.errors import BoppError, LateTell, StoreError, StudyError, TellError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
@@ -209,9 +209,10 @@ class Study:
         try:
             for _ in range(checked_count("ask: count", count)):
                 asked.append(cast(Trial, self.ask_within(math.inf)))
-        except PausedStudy:  # paused in between: nobody would know of those that were asked for already
+        except BoppError:  # paused in between, say: nobody would know of those that were asked for already
             for trial in asked:
-                self.release(trial)
+                with suppress(StoreError):
+                    self.release(trial)
             raise
         return asked
 

@@ -27,6 +27,9 @@ def typed_values(problem: Problem, text: str) -> float | dict[str, float | None]
 
 def named_values(problem: Problem, fields: Mapping[str, str]) -> dict[str, float | None]:
     """Values as somebody typed them under their names; "none" is for one not measured."""
+    missing = [name for name in problem.names if name not in fields]
+    if missing:
+        raise ConfigError(f"wanted values of {', '.join(problem.names)}, got none of {', '.join(missing)}")
     found = {name: None if _is_none(number) else _number(name, number) for name, number in fields.items()}
     if all(found[name] is None for name in problem.names):
         typed = ", ".join(f"{name}={number}" for name, number in fields.items())
@@ -59,9 +62,8 @@ def typed_params(space: Space, words: Sequence[str]) -> Params:
     fields: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        if not equals or name not in space.parameters:
-            wanted = ", ".join(f"{name}=..." for name in space.parameters)
-            raise ConfigError(f"wanted {wanted}, got {word!r}")
+        if not equals:
+            raise _unknown(space, word)
         if name in fields:
             raise ConfigError(f"wanted {name} once, got it twice: {' '.join(words)}")
         fields[name] = text
@@ -72,6 +74,8 @@ def named_params(space: Space, fields: Mapping[str, str]) -> Params:
     """The params that somebody typed under their names, each parsed by its parameter."""
     params: dict[str, Any] = {}
     for name, text in fields.items():
+        if name not in space.parameters:
+            raise _unknown(space, f"{name}={text}")
         try:
             params[name] = space.parameters[name].parse(text)
         except SpaceError as error:
@@ -82,3 +86,8 @@ def named_params(space: Space, fields: Mapping[str, str]) -> Params:
 def typed_noise(text: str) -> float | None:
     """The standard deviation that somebody typed; None if nothing was."""
     return _number("noise", text) if text.strip() else None
+
+
+def _unknown(space: Space, word: str) -> ConfigError:
+    wanted = ", ".join(f"{name}=..." for name in space.parameters)
+    return ConfigError(f"wanted {wanted}, got {word!r}")

@@ -7,7 +7,7 @@
   const start = (box) => {
     const chart = kinds[box.dataset.chart](box);
     const empty = bopp.make("p", { className: "empty", hidden: true });
-    box.prepend(empty);
+    box.before(empty); // what is within role="img" is not read out
     const say = (text) => {
       empty.textContent = text;
       empty.hidden = !text;

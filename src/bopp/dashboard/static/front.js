@@ -43,7 +43,7 @@ bopp.front = (box) => bopp.scatter(box, (data) => {
 
   const paint = (brush) => {
     for (const place of ["incomplete", "dominated", "broken", "front"]) {
-      if (place === "front") stairs(brush);
+      if (place === "front" && data.objectives === 2) stairs(brush); // of more, two bound nothing
       for (const point of points) if (point.place === place) dot(brush, place, brush.x(point.x), brush.y(point.y));
     }
     if (reference === null) return;

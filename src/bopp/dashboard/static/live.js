@@ -105,16 +105,23 @@
     }
   });
   const follow = (image) => {
-    const picture = { visible: false, version: shown };
+    const picture = { visible: false, version: null };
+    let drawn = false;
     const load = bopp.paced(async () => {
       const version = wanted;
-      const address = image.dataset.liveSrc;
+      const live = image.dataset.liveSrc;
+      const address = `${live}${live.includes("?") ? "&" : "?"}at=${version}`;
+      drawn = (await fetch(address, { credentials: "same-origin", cache: "no-store" })).status === 200;
+      if (!drawn) { // it is being drawn
+        setTimeout(picture.refresh, 1000);
+        return;
+      }
       const next = new Image();
-      next.src = `${address}${address.includes("?") ? "&" : "?"}at=${version}`;
+      next.src = address;
       await next.decode();
-      image.previousElementSibling.srcset = `${next.src} 2x`; // twice the dots, for fine screens
+      image.previousElementSibling.srcset = `${address} 2x`; // twice the dots, for fine screens
       picture.version = version;
-    }, (took) => Math.max(3000, 5 * took));
+    }, (took) => (drawn ? Math.max(3000, 5 * took) : 900));
     picture.refresh = () => {
       if (picture.visible && picture.version !== wanted) load();
     };

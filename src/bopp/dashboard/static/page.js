@@ -35,7 +35,6 @@
         sent.add(button);
       }
     });
-    setTimeout(enable, 30000); // for an answer that never comes
   });
   window.addEventListener("pageshow", enable);
 }

@@ -1,0 +1,196 @@
+"""What people change on the pages: as the command line does it, once, and with words for what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import bopp
+from bopp.dashboard.beside import Beside
+from bopp.dashboard.views import Views
+from bopp.errors import StoreError
+from dashboards import PATIENCE, Answer, Client, Dashboard, dashboard, wait_for
+
+FILE = """
+[study]
+name = "mine"
+budget = 20
+[space]
+x = { type = "float", low = 0.0, high = 1.0 }
+kind = { type = "choice", options = ["a", "b"] }
+"""
+MESSAGE = re.compile(r'<p class="message( wrong)?"[^>]*>([^<]*)</p>')
+
+
+def said(answer: Answer) -> str:
+    """What a page says of the last change; with a cross in front if it was refused."""
+    found = MESSAGE.search(answer.text)
+    assert found, answer.text
+    return ("x " if found[1] else "") + unescape(found[2])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("changes")
+    (found / "study.toml").write_text(FILE)
+    bopp.open_study(f"sqlite:///{found}/study.db", "other", {"y": bopp.Int(1, 9)}, "maximize").close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path) -> Iterator[Dashboard]:
+    with dashboard("study.toml", folder=folder) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(running: Dashboard) -> Client:
+    return Client(running)
+
+
+def opened(folder: Path, name: str) -> bopp.Study:
+    return bopp.open_study(f"sqlite:///{folder}/study.db", name, read_only=True)
+
+
+def test_only_the_study_of_the_file_is_created_and_others_keep_their_space(
+    client: Client, folder: Path
+) -> None:
+    assert said(client.change("ask", "typo", count=1)).startswith("x ")
+    assert said(client.change("ask", "mine", count=2)) == "to try next: trial 0, 1"
+    assert said(client.change("ask", "other", count=1)) == "to try next: trial 0"
+    with pytest.raises(bopp.BoppError, match=r"it has: 'other', 'mine'"):
+        opened(folder, "typo")
+    with opened(folder, "other") as other, opened(folder, "mine") as mine:
+        assert [list(trial.params) for trial in (*other.trials, *mine.trials)] == [
+            ["y"],
+            *[["x", "kind"]] * 2,
+        ]
+
+
+def test_a_form_of_another_space_is_refused_in_words(client: Client) -> None:
+    answer = client.change("enqueue", "mine", param__gone="1")
+    assert said(answer) == "x wanted x=..., kind=..., got 'gone=1'"
+    answer = client.change("observe", "mine", param__x="0.5", param__kind="a", value__error="1")
+    assert said(answer) == "x wanted values of value, got none of value"
+    assert 'value="0.5"' in answer.text  # it need not be typed again
+
+
+def test_a_value_is_told_once_and_amended_with_its_noise(client: Client, folder: Path) -> None:
+    told = client.change("observe", "mine", param__x="0.25", param__kind="b", value__value="3.5", noise="0.1")
+    number = int(said(told).rpartition(" ")[2])
+    page = client.get("/trial", name="mine", number=number).text
+    assert 'name="noise" inputmode="decimal" autocomplete="off" value="0.1"' in page
+    assert said(client.change("tell", "mine", number=number, value__value="4", noise="", note="")).startswith(
+        "x trial"
+    )
+    client.change("amend", "mine", number=number, value__value="4", noise="0.1", reason="a slip")
+    with opened(folder, "mine") as study:
+        trial = study.trials[number]
+    assert (trial.value, dict(trial.noise)) == (4.0, {"value": 0.1})
+    assert (trial.superseded[0].values, trial.superseded[0].noise) == ({"value": 3.5}, {"value": 0.1})
+    assert "0.1" in client.get("/trial", name="mine", number=number).text.partition("taken back because")[2]
+
+
+def test_a_pause_that_is_there_is_said_to_be(client: Client) -> None:
+    assert said(client.change("pause", "mine", reason="the oven")).startswith("paused: ")
+    assert re.match(
+        r"paused since .* \(the oven\) already", said(client.change("pause", "mine", reason="other"))
+    )
+    assert said(client.change("ask", "mine", count=1)).startswith("x the study 'mine' is paused")
+    assert said(client.change("resume", "mine")).startswith("resumed; it was paused")
+    assert said(client.change("resume", "mine")) == "it was not paused"
+
+
+def test_a_page_beyond_the_last_is_the_last(client: Client) -> None:
+    page = client.get("/trials", name="other", page=999).text
+    assert "page 1 of 1" in page
+    assert 'id="trial-0"' in page
+
+
+def test_the_list_of_studies_says_what_each_has_found(client: Client) -> None:
+    wait_for(lambda: "being read" not in client.get("/?all=yes").text)
+    page = client.get("/?all=yes").text
+    assert re.findall(r'/study\?name=(\w+)"', page) == ["mine", "other"]
+
+
+def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    space = {f"x{i}": bopp.Float(0, 1) for i in range(6)}
+    with bopp.open_study(url, "slow", space) as study:
+        for number in range(40):
+            study.observe({f"x{i}": (number * (i + 3)) % 41 / 41 for i in range(6)}, float(number % 7))
+    with dashboard(url) as server:
+        client = Client(server)
+        client.change("ask", "slow", count=1)  # its process is there now
+        sent = {"token": client.form_token("slow"), "name": "slow", "back": "work", "count": 50}
+        asking = threading.Thread(target=lambda: client.post("/change/ask", sent), daemon=True)
+        asking.start()
+        time.sleep(0.3)
+        beside = children(server.process.pid)
+        assert beside
+        began = time.monotonic()
+        assert server.stop() == 130
+        assert time.monotonic() - began < 10
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in beside), 5.0)
+        asking.join(PATIENCE)
+
+
+def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told() -> None:
+    async def calls() -> list[object]:
+        beside = Beside()
+        try:
+            first = await beside.call(os.getpid)
+            os.kill(first, 9)
+            await asyncio.sleep(0.5)
+            second = await beside.call(os.getpid)
+            with pytest.raises(StoreError, match="see whether it was done"):
+                await beside.call(os.abort)
+            return [first, second, await beside.call(os.getpid)]
+        finally:
+            beside.close()
+
+    assert len(set(asyncio.run(calls()))) == 3
+
+
+def test_a_view_says_whether_there_is_nothing_newer_to_come() -> None:
+    async def seen() -> list[tuple[object, bool]]:
+        beside = Beside()
+        views = Views(beside)
+        try:
+            first = await views.get(1, PATIENCE, slow)
+            lately = await views.get(2, PATIENCE, slow)  # too soon to compute it anew
+            fresh = await views.get(2, PATIENCE, slow, rests=False)
+            assert first
+            assert lately
+            assert fresh
+            return [(view.of, view.current) for view in (first, lately, fresh)]
+        finally:
+            beside.close()
+
+    assert asyncio.run(seen()) == [(1, True), (1, False), (2, True)]
+
+
+def slow() -> int:
+    time.sleep(0.5)
+    return os.getpid()
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(file.parent.name))
+    return found
