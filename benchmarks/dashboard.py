@@ -21,7 +21,7 @@ import numpy as np
 import bopp
 from bopp.trial import Trial
 from browsers import Browser, browser
-from dashboards import Client, dashboard
+from dashboards import Client, children, dashboard, memory
 from report import heading, markdown, publish
 
 FIRST, UPDATE, BEHIND, TAB, SERVER, DELAY = 1.0, 0.2, 1.0, 300.0, 200.0, 1.05  # wanted: at most this
@@ -64,6 +64,7 @@ class Large(NamedTuple):
     behind: float  # from the moment a value is stored until it is shown, median
     tab: float  # megabytes
     server: float
+    model: float  # of the process that computes the model
 
 
 def large(folder: Path, trials: int) -> Large:
@@ -87,11 +88,19 @@ def large(folder: Path, trials: int) -> Large:
                 stored = time.time()
                 behind.append(_shown(window, number) - stored)
             updates = [took / 1000 for _, took in window.run("return window.seen")]
-            most = max(updates)
+            tab, serving = _tab(window), server.memory
+            window.open(f"{server.address}/picture?name=large&kind=slices")
             return Large(
-                first, whole, again, statistics.median(updates), most, statistics.median(behind),
-                _tab(window), server.memory,
-            )  # fmt: skip
+                first=first,
+                whole=whole,
+                again=again,
+                update=statistics.median(updates),
+                longest=max(updates),
+                behind=statistics.median(behind),
+                tab=tab,
+                server=serving,
+                model=max(memory(pid) for pid in children(server.process.pid)),
+            )
 
 
 def delays(folder: Path, blocks: int) -> tuple[list[float], list[float], int]:
@@ -229,6 +238,7 @@ def main() -> None:
         ["a value, from stored to shown: median", f"{seen.behind:.2f} s", _met(seen.behind, BEHIND, "s")],
         ["memory of the browser's tab", f"{seen.tab:.0f} MB", _met(seen.tab, TAB, "MB")],
         ["memory of the server", f"{seen.server:.0f} MB", _met(seen.server, SERVER, "MB")],
+        ["memory of the process beside it, while slices are drawn", f"{seen.model:.0f} MB", ""],
     ]
     ratio = statistics.mean(watched) / statistics.mean(alone)
     between = f"{min(ratios):.2f} to {max(ratios):.2f} in {len(ratios)} pairs of blocks"

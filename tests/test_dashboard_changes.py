@@ -17,7 +17,7 @@ import bopp
 from bopp.dashboard.beside import Beside
 from bopp.dashboard.views import Views
 from bopp.errors import StoreError
-from dashboards import PATIENCE, Answer, Client, Dashboard, dashboard, wait_for
+from dashboards import PATIENCE, Answer, Client, Dashboard, children, dashboard, wait_for
 
 FILE = """
 [study]
@@ -181,16 +181,3 @@ def test_a_view_says_whether_there_is_nothing_newer_to_come() -> None:
 def slow() -> int:
     time.sleep(0.5)
     return os.getpid()
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(file.parent.name))
-    return found
