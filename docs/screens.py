@@ -39,8 +39,7 @@ def measure(params: Any) -> dict[str, float]:
 def shoot(window: Browser, name: str, height: int) -> None:
     """Keep what the window shows."""
     window.resize(1280, height)
-    window.until(lambda: not window.all("[data-wait]"))
-    window.run("return Promise.all([...document.images].map((image) => image.decode().catch(() => 0)))")
+    window.until(lambda: not window.all("[data-wait]") and not window.all("a.scripted .hint"))
     window.driver.save_screenshot(str(FOLDER / f"dashboard-{name}.png"))
 
 

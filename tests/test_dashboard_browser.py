@@ -38,6 +38,11 @@ return [...document.querySelectorAll("input:not([type=hidden]), select, textarea
 """
 COUNT = "const e = document.querySelector('#done'); return e && e.innerText"
 TROUBLE = "const e = document.querySelector('#trouble'); return e.hidden ? '' : e.innerText"
+DRAWN = """
+return [...document.querySelectorAll("a.scripted img")]
+  .filter((e) => e.naturalWidth > 100 && e.offsetWidth > 100)
+  .map((e) => e.currentSrc);
+"""
 BEYOND = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -155,6 +160,26 @@ def test_charts_are_drawn(inside: Browser, served: Dashboard) -> None:
         canvas = inside.find(".chart canvas")
         inside.until(partial(has_colours, inside, canvas))
         assert inside.complaints() == []
+
+
+def test_pictures_of_the_model_come_when_they_are_drawn_and_anew_when_it_changes(
+    tmp_path: Path, window: Browser
+) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    with bopp.open_study(url, "plain", SPACE) as study:
+        study.optimize(loss, budget=8, progress=False)
+        with dashboard(url) as server:
+            window.resize(1280, 3000)  # all of them are on the screen
+            come_in(window, server)
+            window.open(f"{server.address}{path('model', 'plain')}")
+            window.until(lambda: len(window.run(DRAWN)) == 4)
+            assert not window.all("a.scripted .hint")
+            shares, before = window.text("#importance"), window.run(DRAWN)
+            for layers in range(1, 9):
+                study.observe({"rate": 0.5, "layers": layers, "kind": "tanh"}, float(layers % 3))
+            window.until(lambda: not set(before) & set(window.run(DRAWN)), 60.0)
+            window.until(lambda: not window.all("[data-wait]") and window.text("#importance") != shares, 60.0)
+            assert window.complaints() == []
 
 
 def test_lines_are_selected_by_dragging_and_by_keyboard(inside: Browser, served: Dashboard) -> None:

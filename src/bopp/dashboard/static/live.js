@@ -104,7 +104,8 @@
       picture.refresh();
     }
   });
-  const follow = (image) => {
+  const follow = (frame) => {
+    const image = frame.querySelector("img");
     const picture = { visible: false, version: null };
     let drawn = false;
     const load = bopp.paced(async () => {
@@ -120,18 +121,20 @@
       next.src = address;
       await next.decode();
       image.previousElementSibling.srcset = `${address} 2x`; // twice the dots, for fine screens
+      image.parentElement.hidden = false;
+      frame.querySelector(".hint")?.remove();
       picture.version = version;
     }, (took) => (drawn ? Math.max(3000, 5 * took) : 900));
     picture.refresh = () => {
       if (picture.visible && picture.version !== wanted) load();
     };
-    pictures.set(image, picture);
-    onScreen.observe(image);
+    pictures.set(frame, picture);
+    onScreen.observe(frame);
   };
   const refreshPictures = () => {
-    for (const image of document.querySelectorAll("img[data-live-src]")) {
-      if (pictures.has(image)) pictures.get(image).refresh();
-      else follow(image);
+    for (const frame of document.querySelectorAll("a.scripted")) {
+      if (pictures.has(frame)) pictures.get(frame).refresh();
+      else follow(frame);
     }
   };
   refreshPictures();
