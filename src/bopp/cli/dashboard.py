@@ -18,7 +18,7 @@ def dashboard(
         int | None, typer.Option(min=0, max=65535, help="8765 or the next that is free; 0: any.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; others than this can be reached by others.")
+        str, typer.Option(help="Where to listen; at 0.0.0.0, other machines can reach it.")
     ] = "127.0.0.1",
     read_only: Annotated[bool, typer.Option("--read-only", help="Only look.")] = False,
 ) -> None:
