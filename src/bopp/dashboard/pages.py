@@ -197,13 +197,14 @@ class Pages:
         chosen = (asked.get("kind", ""), asked.get("objective", ""), names)
         patience = SOON if "at" in asked else LONGEST  # a script asks again, and others are waiting in line
         view = await self.view(seen, looking.picture, *chosen, patience=patience, rests=False)
-        if "at" in asked and (view is None or not view.current):
+        if view is None and "at" in asked:
             return Response(status_code=202)
         if view is None or view.value is None:
             words = view.error if view and view.error else "This takes long; it is still being drawn."
             text = self._templates.get_template("words.svg").render(lines=wrap(one_line(cut(words, 600)), 60))
             return Response(text, media_type="image/svg+xml")
-        return Response(view.value, media_type="image/png")
+        headers = {"Bopp-Current": "yes" if view.current else "no"}  # or a better one is being drawn
+        return Response(view.value, media_type="image/png", headers=headers)
 
     async def csv(self, request: Request) -> Response:
         """Every trial as a table for spreadsheets, as `bopp trials --csv` writes it."""
@@ -228,9 +229,7 @@ class Pages:
         source = (self._board.source, seen.name, seen.generation)
         return await self._board.views.get(of, patience, function, *source, *arguments, rests=rests)
 
-    def page(
-        self, request: Request, template: str, followed: Followed | None, /, status: int = 200, **context: Any
-    ) -> Response:
+    def page(self, request: Request, template: str, followed: Followed | None, /, **context: Any) -> Response:
         """A page, or those of its sections that change."""
         session = request.scope["session"]
         live = request.query_params.get("live") == "1"
@@ -255,7 +254,7 @@ class Pages:
             "again": lambda act, number="": _typed_before(outcome, act, number),
             **context,
         }
-        return HTMLResponse(self._templates.get_template(template).render(context), status)
+        return HTMLResponse(self._templates.get_template(template).render(context))
 
     def refusal(self, status: int, reason: str) -> Response:
         """The page for those who are not let in, or ask for what is not there."""

@@ -108,22 +108,24 @@
     const image = frame.querySelector("img");
     const picture = { visible: false, version: null };
     let drawn = false;
+    let turn = 0; // so that no two have the same address
     const load = bopp.paced(async () => {
       const version = wanted;
       const live = image.dataset.liveSrc;
-      const address = `${live}${live.includes("?") ? "&" : "?"}at=${version}`;
-      drawn = (await fetch(address, { credentials: "same-origin", cache: "no-store" })).status === 200;
-      if (!drawn) { // it is being drawn
-        setTimeout(picture.refresh, 1000);
-        return;
+      const address = `${live}${live.includes("?") ? "&" : "?"}at=${version}.${turn += 1}`;
+      const answer = await fetch(address, { credentials: "same-origin", cache: "no-store" });
+      drawn = answer.status === 200;
+      const current = answer.headers.get("Bopp-Current") !== "no";
+      if (drawn) {
+        const next = new Image();
+        next.src = address;
+        await next.decode();
+        image.previousElementSibling.srcset = `${address} 2x`; // twice the dots, for fine screens
+        image.parentElement.hidden = false;
+        frame.querySelector(".hint")?.remove();
       }
-      const next = new Image();
-      next.src = address;
-      await next.decode();
-      image.previousElementSibling.srcset = `${address} 2x`; // twice the dots, for fine screens
-      image.parentElement.hidden = false;
-      frame.querySelector(".hint")?.remove();
-      picture.version = version;
+      if (drawn && current) picture.version = version;
+      else setTimeout(picture.refresh, 1000); // it is being drawn
     }, (took) => (drawn ? Math.max(3000, 5 * took) : 900));
     picture.refresh = () => {
       if (picture.visible && picture.version !== wanted) load();
