@@ -129,7 +129,7 @@ def test_nobody_gets_a_trial_whatever_there_is(file: str, there: str) -> None:
         since = study.paused and study.paused.at.astimezone().strftime("%H:%M")
         assert (
             str(refused.value) == f"the study 'many' is paused since {since} ({OVEN}); "
-            "to go on: Study.resume(), or bopp resume"
+            "to go on: study.resume(), or bopp resume"
         )
         assert (study.trials, revision_of(file)) == (trials, revision)
         study.resume()

@@ -13,7 +13,8 @@ from starlette.responses import RedirectResponse, Response
 
 from bopp.dashboard import doing
 from bopp.dashboard.board import Board, Outcome
-from bopp.dashboard.pages import Pages, link
+from bopp.dashboard.pages import Pages
+from bopp.dashboard.wording import link
 from bopp.errors import BoppError, ConfigError
 from bopp.study.address import censored
 

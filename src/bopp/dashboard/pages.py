@@ -10,10 +10,8 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from textwrap import wrap
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
@@ -28,15 +26,15 @@ from bopp.dashboard.facts import PAGE, Query
 from bopp.dashboard.followed import Followed
 from bopp.dashboard.seen import Seen
 from bopp.dashboard.views import View
+from bopp.dashboard.wording import brief, link, moment, number, shown
 from bopp.errors import StoreError, StudyError
-from bopp.legible import cut, legible, one_line
+from bopp.legible import cut, one_line
 from bopp.trial import Trial
 from bopp.view.values import searched
 
 STALE = 5.0  # seconds after which what the studies have found is looked up again
 PATIENCE = 0.6  # seconds that a page waits for the store, or for what has to be computed
 HEARTBEAT = 10.0  # seconds between signs of life
-LONGEST_CELL = 60  # characters
 LONGEST, SOON = 60.0, 2.0  # seconds that a picture is waited for, without scripts and with them
 
 Context = dict[str, Any]
@@ -292,35 +290,6 @@ def numbered(request: Request) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise StudyError(f"wanted the number of a trial, got {cut(text, 40)!r}")
     return int(text)
-
-
-def link(path: str, **query: Any) -> str:
-    """A URL within the dashboard; what is None or empty is left out."""
-    given = {key: value for key, value in query.items() if value not in (None, "")}
-    return f"{path}?{urlencode(given, doseq=True)}"
-
-
-def shown(value: Any) -> str:
-    """A value as the command line shows it alone: a text as it is, anything else as Python writes it."""
-    return legible(value if isinstance(value, str) else repr(value))
-
-
-def brief(value: Any) -> str:
-    """A value as it fits a table: six digits of a number, nothing for None."""
-    if value is None:
-        return ""
-    text = f"{value:.6g}" if isinstance(value, float) else shown(value)
-    return cut(one_line(text), LONGEST_CELL)
-
-
-def number(value: float | None, digits: int = 6) -> str:
-    """A number in short."""
-    return "-" if value is None else f"{value:.{digits}g}"
-
-
-def moment(at: datetime | None) -> str:
-    """A time as a machine reads it, for <time datetime>."""
-    return "" if at is None else at.isoformat(timespec="seconds")
 
 
 def _typed_before(outcome: Outcome | None, act: str, number: object) -> Mapping[str, str]:

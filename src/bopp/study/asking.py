@@ -12,13 +12,14 @@ from bopp import log
 from bopp.errors import PausedStudy, StoreError
 from bopp.fidelity import LEAST, suggest_within
 from bopp.recipe import Recipe
+from bopp.run.progress import RESUME
 from bopp.space import Params
 from bopp.study import identity, sources
 from bopp.study.definition import Definition
 from bopp.study.known import Known
 from bopp.study.leases import Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket
-from bopp.study.pauses import RESUME, Pause, Pauses
+from bopp.study.pauses import Pause, Pauses
 from bopp.study.sources import Taught
 from bopp.study.store import Moment, Store
 from bopp.study.tickets import Hold, Tickets

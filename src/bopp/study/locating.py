@@ -34,10 +34,13 @@ def existing(source: str, name: str | None, read_only: bool = True) -> Study:
     from bopp.study.config import load
 
     url, name = located(source, name)
+    study = open_study(url, name, read_only=read_only)  # first: it may be created while this looks for it
     if not is_url(source) and (config := load(Path(source))).refers:
         with suppress(ConfigError, StudyError):
-            return open_study(url, name, config.declared[0], read_only=read_only)
-    return open_study(url, name, read_only=read_only)
+            whole = open_study(url, name, config.declared[0], read_only=read_only)
+            study.close()
+            return whole
+    return study
 
 
 def located(source: str, name: str | None) -> tuple[str, str]:

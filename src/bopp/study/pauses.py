@@ -18,7 +18,6 @@ from bopp.study.ledger import GONE, MY, Ledger, storable
 from bopp.study.schema import as_of, studies, version_at
 
 LONGEST = 200  # characters of a reason, where it is one part of a line
-RESUME = "to go on: Study.resume(), or bopp resume"
 
 
 @dataclass(frozen=True)

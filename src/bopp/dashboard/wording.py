@@ -1,0 +1,40 @@
+"""Wording: values, times and links as the pages have them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from bopp.legible import cut, legible, one_line
+
+LONGEST_CELL = 60  # characters
+
+
+def link(path: str, **query: Any) -> str:
+    """A URL within the dashboard; what is None or empty is left out."""
+    given = {key: value for key, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given, doseq=True)}"
+
+
+def shown(value: Any) -> str:
+    """A value as the command line shows it alone: a text as it is, anything else as Python writes it."""
+    return legible(value if isinstance(value, str) else repr(value))
+
+
+def brief(value: Any) -> str:
+    """A value as it fits a table: six digits of a number, nothing for None."""
+    if value is None:
+        return ""
+    text = f"{value:.6g}" if isinstance(value, float) else shown(value)
+    return cut(one_line(text), LONGEST_CELL)
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number in short."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def moment(at: datetime | None) -> str:
+    """A time as a machine reads it, for <time datetime>."""
+    return "" if at is None else at.isoformat(timespec="seconds")
