@@ -28,9 +28,9 @@ def records(results: Path, group: str) -> list[Record]:
     ]
 
 
-def subjects(group: str) -> list[Subject]:
-    """The tasks of a group that the table is made of."""
-    return [subject(task) for task in tasks_of(group, "table")]
+def subjects(group: str, part: str = "table") -> list[Subject]:
+    """The tasks of a group that the table is made of, or those for choosing."""
+    return [subject(task) for task in tasks_of(group, part)]
 
 
 def subject(task: Task) -> Subject:

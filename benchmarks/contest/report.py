@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from contest import figures
+from contest.lead import in_words, kind_table, lead, lead_table, leads, tasks_each
 from contest.peers import PEERS
-from contest.prose import ABOUT, INTRODUCTION, OPTIMIZERS
+from contest.prose import ABOUT, DERIVED, INTRODUCTION, OPTIMIZERS, PLAIN
 from contest.reading import groups, read_json, records, subjects
 from contest.records import Record
 from contest.runs import SUBSETS, planned
@@ -20,7 +21,6 @@ from contest.standings import (
     dimensions,
     duel_table,
     full_field,
-    kind_table,
     limited_fields,
     rank_table,
     readme_table,
@@ -30,6 +30,7 @@ from contest.standings import (
 from contest.statistics import Scores, scores
 from report import heading, markdown
 
+FUNCTIONS = "### Function by function"
 CANNOT = "not made for the spaces of the tasks left out"
 MISSING = "runs that did not end, or were not made"
 
@@ -67,7 +68,7 @@ def page(results: Path, pictures: Path, folder: Path) -> str:
         INTRODUCTION,
         markdown(["peer", "what it is"], [[peer, OPTIMIZERS[peer]] for peer in PEERS]),
         *_overview(found, pictures, folder),
-        *(part for group in found for part in _section(group, pictures, folder)),
+        *(part for group in found for part in section(group, pictures, folder)),
         *_parts(read_json(results / "parts.json")),
         "## Who ran on less",
         _limits(found),
@@ -84,6 +85,8 @@ def _overview(found: list[Group], pictures: Path, folder: Path) -> list[str]:
         "## All groups",
         "The mean rank at the end of the budget, among those who ran on all tasks of a group:",
         rank_table(fields),
+        "Nothing was chosen on these tasks, but on others, partly of the same functions: each group says on "
+        "how many, and, after its duels, how much of a lead is the work of a few functions.",
         "Mean log10 regret. The bands are 95 % intervals for comparing peers: what a task gives to all "
         "alike, being hard or easy, is taken out.",
         _picture(figures.regret_figure(fields), "contest-regret.png", pictures, folder),
@@ -108,17 +111,54 @@ def _picture(figure: Any, name: str, pictures: Path, folder: Path) -> str:
     return f"![{name.removesuffix('.png')}]({Path(os.path.relpath(pictures / name, folder)).as_posix()})"
 
 
-def _section(group: Group, pictures: Path, folder: Path) -> list[str]:
-    parts = [f"## {group.name}", f"{ABOUT[group.name]} {_size(group.scores)}"]
+def section(group: Group, pictures: Path, folder: Path) -> list[str]:
+    """What the page says of one group."""
+    about = f"{ABOUT[group.name]} {_size(group.scores)} {_chosen(group)}"
+    parts = [f"## {group.name}", about]
     if group.full.scores.peers:
         parts += [standings(group.full, group.records)]
     for name, field in group.limited.items():
         parts += [_limited_title(name, field, group.scores), standings(field, group.records)]
     if OURS in group.scores.peers and len(group.scores.peers) > 1:
         parts += ["Duels, each on the tasks that both have run:", duel_table(group.scores)]
-    if group.name == "bbob" and OURS in group.full.scores.peers and len(group.full.scores.peers) > 1:
-        parts += _bbob(group.full, pictures, folder)
+        parts += _leads(group.scores)
+    if OURS in group.full.scores.peers and len(group.full.scores.peers) > 1:
+        parts += [*_bbob(group.full, pictures, folder), FUNCTIONS] if group.name == "bbob" else []
+        parts += _kinds(group.full)
     return parts
+
+
+def _chosen(group: Group) -> str:
+    """On how many other tasks of a group bopp's default was chosen, and whether of the same kinds."""
+    other = subjects(group.name, "choosing")
+    if not other:
+        return "Nothing was chosen on such tasks."
+    kinds = {each.kind for each in other}
+    shared = len(kinds & set(group.scores.kinds)) or "none"
+    others = (
+        f"For choosing there were {len(other)} others, of {len(kinds)} kinds, {shared} of which are here."
+    )
+    return f"{others} {PLAIN}" if group.name in DERIVED else others
+
+
+def _leads(table: Scores) -> list[str]:
+    found = leads(table)
+    if not found:
+        return []
+    title = "How much of the last difference the best two kinds make, and what is left without them:"
+    return [title, lead_table(found)]
+
+
+def _kinds(field: Field) -> list[str]:
+    """Bopp and the best of the others kind by kind, and how much of the difference comes from few of them."""
+    rival = best_rival(field.scores)
+    ours, theirs = (field.scores.row(peer, field.reach) for peer in (OURS, rival))
+    kinds = field.scores.kinds
+    title = (
+        f"Mean log10 regret at {field.reach} evaluations, kind by kind, of bopp and of {rival}, the lowest of"
+    )
+    words = f"{in_words(lead(ours - theirs, kinds), rival)} {tasks_each(kinds)}"
+    return [f"{title} the others over all. {words}", kind_table(ours, theirs, kinds, rival)]
 
 
 def _limited_title(name: str, field: Field, table: Scores) -> str:
@@ -146,13 +186,12 @@ def _size(table: Scores) -> str:
 
 
 def _bbob(field: Field, pictures: Path, folder: Path) -> list[str]:
-    """What BBOB has to say beyond its mean: by dimension, by group of functions, function by function."""
+    """What BBOB has to say beyond its mean: by dimension, by group of functions."""
     slices = dimensions(field.scores)
     panels = {
         f"{name} parameters": Field(field.scores.where(wanted), field.reach)
         for name, wanted in slices.items()
     }
-    rival = best_rival(field.scores)
     return [
         "### By number of parameters",
         f"Mean ranks at {field.reach} evaluations, and the difference from the best of the others there:",
@@ -160,10 +199,6 @@ def _bbob(field: Field, pictures: Path, folder: Path) -> list[str]:
         _picture(figures.regret_figure(panels), "contest-bbob.png", pictures, folder),
         "### By group of functions",
         split_table(field.scores, bbob_groups(), "functions"),
-        "### Function by function",
-        f"Mean log10 regret at {field.reach} evaluations of bopp and of {rival}, the lowest of the others "
-        "over all functions. These intervals take the tasks of a function as independent, and they are few.",
-        kind_table(field.scores, rival),
     ]
 
 

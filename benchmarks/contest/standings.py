@@ -7,7 +7,7 @@ import numpy as np
 
 from bopp.data import Array
 from contest.records import Record
-from contest.statistics import Duel, Interval, Scores, Subject, by_kind, duel, mean_ranks
+from contest.statistics import Duel, Interval, Scores, Subject, duel, mean_ranks
 from report import markdown
 
 OURS = "bopp"
@@ -165,19 +165,6 @@ def bbob_groups() -> dict[str, Callable[[Subject], bool]]:
         return lambda subject: int(subject.kind.removeprefix("f")) in numbers
 
     return {f"f{numbers[0]}-f{numbers[-1]}, {name}": among(numbers) for name, numbers in BBOB_GROUPS.items()}
-
-
-def kind_table(scores: Scores, rival: str) -> str:
-    """Bopp minus one peer at the budget, function by function."""
-    t = scores.budget
-    ours, theirs = scores.row(OURS, t), scores.row(rival, t)
-    differences = by_kind(ours - theirs, scores.kinds)
-    rows = []
-    for kind, found in differences.items():
-        own = [each == kind for each in scores.kinds]
-        means = [f"{row[own].mean():.2f}" for row in (ours, theirs)]
-        rows.append([kind, str(sum(own)), *means, f"{found.mean:+.2f}", span(found)])
-    return markdown(["kind", "tasks", OURS, rival, "difference, dex", "95 % interval"], rows)
 
 
 def rank_table(fields: Mapping[str, Field]) -> str:
