@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -77,6 +78,19 @@ def test_pi_and_ei_are_the_papers_formulas() -> None:
     np.testing.assert_allclose(pi(mean, sd, toy())[0], norm.cdf(z), rtol=1e-12)
     wanted = (mean - toy().best) * norm.cdf(z) + sd * norm.pdf(z)
     np.testing.assert_allclose(ei(mean, sd, toy())[0], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ceiling", [math.inf, 2.0])
+def test_ei_of_a_certain_value_is_its_difference_to_the_best(ceiling: float) -> None:
+    seen = replace(toy(), ceiling=toy().best + ceiling)
+    gaps = np.array([-1.0, 0.0, 0.5, 3.0])
+    score, by_mean, by_sd = ei(seen.best + gaps, np.zeros(4), seen)
+    np.testing.assert_allclose(score, np.clip(gaps, 0.0, ceiling), rtol=1e-12)
+    np.testing.assert_array_equal(by_mean, [0.0, 0.0, 1.0, 1.0 if ceiling == math.inf else 0.0])
+    np.testing.assert_array_equal(by_sd, 0.0)
+    among = ei(seen.best + gaps, np.array([0.3, 0.0, 0.3, 0.0]), seen)[0]
+    alone = ei(seen.best + gaps[[0, 2]], np.array([0.3, 0.3]), seen)[0]
+    np.testing.assert_array_equal(among[[0, 2]], alone)
 
 
 def test_ei_is_the_exponential_of_log_ei() -> None:
