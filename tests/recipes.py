@@ -55,6 +55,7 @@ PARTS: list[tuple[str, Any]] = [
     ("fit", fits.MAP(refit=0.1, seen=2000)),
     ("fit", fits.MAP(refit=1, seen=math.inf)),
     ("fit", fits.MAP(second_noise=0.02)),
+    ("fit", fits.MAP(starts=3)),
     ("fit", fits.SliceSampling(fits.Priors(trend=fits.LogNormal(0.1 + 0.2, 3)), refit=0.5, samples=1)),
     ("fit", fits.MaximumLikelihood(variance=1, noise=1e-4)),
     ("fit", fits.SliceSampling(samples=3, burn_in=0, thinning=2, priors=None)),

@@ -496,3 +496,38 @@ def test_a_second_noise_changes_nothing_where_values_are_smooth_or_the_noise_is_
 def test_a_second_noise_that_is_none_is_refused(second_noise: Any) -> None:
     with pytest.raises(RecipeError, match="MAP: second_noise must be above 0, got"):
         MAP(second_noise=second_noise)
+
+
+def several_hills(seed: int) -> Data:
+    """Few values of a function that is rough in one parameter: the likelihood has several tops."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((14, 2))
+    y = np.sin(25.0 * X[:, 0]) + 2.0 * X[:, 1]
+    return Data(X, (y - y.mean()) / y.std())
+
+
+def test_several_climbs_never_end_lower_and_sometimes_higher() -> None:
+    gains = []
+    for seed in range(12):
+        data = several_hills(seed)
+        once, often = (replace(MaximumLikelihood(noise=1e-4), starts=starts) for starts in (1, 6))
+        tops = [
+            once.log_density(theta_of(fitted(f, data, Matern52())), data, Matern52())[0]
+            for f in (once, often)
+        ]
+        gains.append(tops[1] - tops[0])
+    assert min(gains) >= -1e-9
+    assert max(gains) > 1.0
+
+
+def test_several_climbs_are_the_same_each_time() -> None:
+    data, fit = several_hills(0), MAP(starts=4)
+    assert (
+        theta_of(fitted(fit, data, Matern52())).tolist() == theta_of(fitted(fit, data, Matern52())).tolist()
+    )
+
+
+@pytest.mark.parametrize("starts", [0, -1, 1.5, "many"])
+def test_a_number_of_climbs_that_is_none_is_refused(starts: Any) -> None:
+    with pytest.raises(RecipeError, match="MAP: starts must be an integer >= 1, got"):
+        MAP(starts=starts)

@@ -81,6 +81,7 @@ def test_the_recipe_is_read_as_it_was_meant_and_written_as_it_was_but_for_what_i
     assert read_recipe(EXPECTED["recipe"]) == RECIPE
     written = write_recipe(RECIPE)
     assert written["fit"]["settings"].pop("second_noise") is None
+    assert written["fit"]["settings"].pop("starts") == 1
     assert written == EXPECTED["recipe"]
 
 

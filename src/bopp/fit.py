@@ -30,6 +30,7 @@ VARIANCES = (1e-3, 1e3)
 TRENDS = (1e-6, 10.0)
 NOISES = (1e-8, 10.0)
 ROUGH = 0.2  # a length-scale below this may be noise that was taken for a rough function
+AROUND = 1.5  # standard deviations of the priors: how far further climbs begin
 COARSE = 100  # with more points than this, a quarter of them is fitted first
 
 
@@ -76,6 +77,8 @@ class MAP:
         seen: of more points than this, the model sees the best and others spaced evenly among the rest.
         second_noise: where few points look like a rough function, they are fitted once more beginning with
             this noise, and the better of the two fits counts. None leaves it at the first.
+        starts: how many climbs, the first from the middle of the priors, the others from random points around
+            it; the best counts.
     """
 
     priors: Priors | None = Priors()
@@ -88,6 +91,7 @@ class MAP:
     refit: float = 0.0
     seen: float = math.inf
     second_noise: float | None = None
+    starts: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.priors, Priors | None):
@@ -102,6 +106,8 @@ class MAP:
                 raise RecipeError(
                     f"{type(self).__name__}: {name} must be from {low:g} to {high:g}, got {value!r}"
                 )
+        if not isinstance(self.starts, int) or self.starts < 1:
+            raise RecipeError(f"{type(self).__name__}: starts must be an integer >= 1, got {self.starts!r}")
         if len(self.lengthscale) != 2 or not 0.0 < self.lengthscale[0] <= self.lengthscale[1] < np.inf:
             wanted = "(low, high) with 0 < low <= high"
             raise RecipeError(
@@ -109,7 +115,7 @@ class MAP:
             )
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
-        return Beliefs.even([self._gp(self._climb(data, kernel), kernel).condition(data)])
+        return Beliefs.even([self._gp(self._climb(data, kernel, rng), kernel).condition(data)])
 
     def milestone(self, n: int) -> int:
         """To how many of n values the hyper-parameters are fitted: the last time that it was due."""
@@ -124,9 +130,11 @@ class MAP:
         prior, by_prior = self._log_prior(theta)
         return value + prior, gradient + by_prior
 
-    def _climb(self, data: Data, kernel: Kernel) -> Array:
+    def _climb(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Array:
         start, scale = self._prior((data.X.shape[1] if kernel.ard else 1) + len(self._others))
-        theta, found = self._staged(start, scale, data, kernel)
+        around = start + AROUND * scale * rng.standard_normal((self.starts - 1, len(start)))
+        climbs = [self._staged(first, scale, data, kernel) for first in (start, *around)]
+        theta, found = min(climbs, key=lambda climb: float(climb[1].fun))
         rough = theta[: -len(self._others)].min() < math.log(ROUGH)
         if self.second_noise is None or self.noise is not None or len(data) > COARSE or not rough:
             return theta
@@ -229,7 +237,7 @@ class SliceSampling(MAP):
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
         part = _thinned(data, self.largest)
-        theta = self._climb(data, kernel)
+        theta = self._climb(data, kernel, rng)
         low, high = self._bounds(len(theta))
 
         def log_density(theta: Array) -> float:
