@@ -5,9 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import pytest
@@ -16,16 +17,28 @@ import bopp
 from bopp import Recipe, outcome, pseudo
 from bopp.acquisition import UCB, paper_beta
 from bopp.errors import MissingExtra, PaperError
-from bopp.fit import LENGTHSCALES, MaximumLikelihood
+from bopp.fit import LENGTHSCALES, MAP, MaximumLikelihood, SliceSampling
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.paper import experiment
-from bopp.paper.experiment import instance_of, perform, plan, recipe_of
+from bopp.paper.experiment import GRADIENTS, instance_of, perform, plan, recipe_of
+from bopp.paper.machine import this_machine
 from bopp.paper.problems import REAL, SYNTHETIC, problem
-from bopp.paper.runs import ACQUISITIONS, TAU0, VARIANTS, Acquisition, Folder, Key, Run, Setting, Variant
+from bopp.paper.runs import (
+    ACQUISITIONS,
+    TAU0,
+    VARIANTS,
+    Acquisition,
+    Fitting,
+    Folder,
+    Key,
+    Run,
+    Setting,
+    Variant,
+)
 from bopp.paper.table import render
 from bopp.pseudo import Neighbours, Policy
-from bopp.search import Direct, Gradients
+from bopp.search import Direct
 
 EIGHT = (*SYNTHETIC, *REAL)
 SHORT = Setting(iterations=3, initial=3)
@@ -99,7 +112,68 @@ def test_key_and_setting_reach_the_recipe() -> None:
     plain = recipe_of(Key(0, "hart6", "ei", "pp01"), Setting())
     assert plain.kernel == SquaredExponential(ard=True)
     assert plain.outcome is outcome.raw
-    assert recipe_of(Key(0, "hart6", "ei", "bo", maximiser="gradients"), Setting()).search == Gradients()
+    assert recipe_of(Key(0, "hart6", "ei", "bo", maximiser="gradients"), Setting()).search == GRADIENTS
+
+
+def test_length_scales_are_found_in_three_ways() -> None:
+    key, given = Key(0, "hart6", "ei", "bo"), {"variance": 1.0, "noise": 1e-4, "lengthscale": (0.1, 1e3)}
+    one, several, drawn = (recipe_of(key, Setting(fit=fit, shortest=0.1)).fit for fit in get_args(Fitting))
+    assert one == MAP(None, **given)  # type: ignore[arg-type]
+    assert several == MAP(None, **given, starts=3, refit=0.2)  # type: ignore[arg-type]
+    assert drawn == SliceSampling(None, **given)  # type: ignore[arg-type]
+
+
+def test_several_climbs_and_draws_take_their_own_way() -> None:
+    key = Key(0, "hart6_shifted", "ei", "pp01", maximiser="gradients")
+    runs = [perform(key, Setting(iterations=8, fit=fit)) for fit in get_args(Fitting)]
+    assert len({run.values[:5] for run in runs}) == 1
+    assert len({run.values for run in runs}) == 3
+
+
+def test_noise_is_added_to_what_is_told_and_not_to_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+    tell = bopp.Optimizer.tell
+
+    def listening(self: Any, trial: Any, value: Any) -> Any:
+        told.append(value)
+        return tell(self, trial, value)
+
+    monkeypatch.setattr(bopp.Optimizer, "tell", listening)
+    noise, variants = {}, VARIANTS[:2]
+    for variant in variants:
+        key = Key(4, "dropwave", "ei", variant)
+        told.clear()
+        run = perform(key, Setting(initial=200, iterations=0, noisy=True))
+        noise[variant] = np.array(told) - np.array(run.values) - cast(float, problem("dropwave").optimum)
+    assert noise["bo"].std() == pytest.approx(0.01, rel=0.15)
+    assert abs(noise["bo"].mean()) < 0.003
+    np.testing.assert_allclose(noise["bo"], noise["pp01"], atol=1e-12)
+    told.clear()
+    run = perform(Key(4, "dropwave", "ei", "bo"), Setting(initial=20, iterations=0))
+    assert told == pytest.approx(np.array(run.values) + problem("dropwave").optimum, abs=1e-6)
+
+
+def test_a_point_is_evaluated_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def counting(name: str, instance: int, metric: Any) -> Any:
+        task = problem(name, instance, metric)
+
+        def measure(params: Any) -> Any:
+            seen.append(params)
+            return task.measure(params)
+
+        return replace(task, measure=measure)
+
+    monkeypatch.setattr(experiment, "problem", counting)
+    runs = [perform(Key(0, "dropwave", "ei", variant), SHORT) for variant in ("bo", "bo", "pp0")]
+    assert len(seen) == len({tuple(params.values()) for params in seen})
+    assert runs[0].values == runs[1].values
+    assert len(runs[0].values) <= len(seen) < sum(len(run.values) for run in runs)
+
+
+def test_a_run_tells_its_machine() -> None:
+    assert perform(Key(0, "dropwave", "ei", "bo"), SHORT).machine == this_machine()
 
 
 def test_counting_the_initial_points_makes_t_later_in_beta_alone() -> None:

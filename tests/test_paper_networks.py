@@ -28,7 +28,7 @@ def labelled(seed: int, count: int = 120) -> Rows:
 
 
 def network(rows: Rows, neurons: int, seed: int = 0) -> networks._Network:
-    V, W = networks._nguyen_widrow(rows, neurons, np.random.default_rng(seed))
+    V, W = networks.nguyen_widrow(rows, neurons, np.random.default_rng(seed))
     return networks._Network.on(networks._Distinct.of(rows), V, W)
 
 
@@ -43,7 +43,7 @@ def jacobian(rows: Rows, at: networks._Network) -> Array:
 def gradient_by_differences(rows: Rows, V: Array, W: Array) -> Array:
     def half_squared_error(weights: Array) -> float:
         V_, W_ = weights[: V.size].reshape(V.shape), weights[V.size :].reshape(W.shape)
-        hidden = networks._with_bias(np.tanh(networks._with_bias(rows.X) @ V_))
+        hidden = networks.with_bias(np.tanh(networks.with_bias(rows.X) @ V_))
         powers = np.exp(hidden @ W_)
         outputs = powers / powers.sum(axis=1, keepdims=True)
         return float(np.sum((outputs - rows.Y) ** 2) / (2 * len(rows.X)))
@@ -121,8 +121,8 @@ def test_levenberg_marquardt_fits_a_smooth_function_far_better_than_a_line() -> 
     X = rng.uniform(-1, 1, (150, 2))
     Y = np.sin(3 * X[:, :1]) * np.cos(2 * X[:, 1:])
     train, validation = Rows(X[:100], Y[:100]), Rows(X[100:], Y[100:])
-    line = np.linalg.lstsq(networks._with_bias(train.X), train.Y, rcond=None)[0]
-    by_line = np.mean((networks._with_bias(validation.X) @ line - validation.Y) ** 2)
+    line = np.linalg.lstsq(networks.with_bias(train.X), train.Y, rcond=None)[0]
+    by_line = np.mean((networks.with_bias(validation.X) @ line - validation.Y) ** 2)
     trained = levenberg_marquardt(train, validation, 10, 0.001, 0.1, 10.0, seed=0)
     assert trained.error < by_line / 100
 
@@ -130,7 +130,7 @@ def test_levenberg_marquardt_fits_a_smooth_function_far_better_than_a_line() -> 
 def test_backpropagation_gradient_is_that_of_finite_differences() -> None:
     rows, rng = labelled(8, count=20), np.random.default_rng(8)
     V, W = networks._glorot(2, 5, rng), networks._glorot(5, 3, rng)
-    by_V, by_W = networks._softmax_gradient(networks._with_bias(rows.X), rows.Y, V, W)
+    by_V, by_W = networks._softmax_gradient(networks.with_bias(rows.X), rows.Y, V, W)
     flat = np.concatenate([by_V.ravel(), by_W.ravel()])
     np.testing.assert_allclose(flat, gradient_by_differences(rows, V, W), atol=1e-9)
 
@@ -157,7 +157,7 @@ def test_early_stopping_keeps_the_best_epoch_and_waits_its_patience() -> None:
     targets = np.zeros((4, 2))
     errors = [3.0, 1.0, np.nan, 0.5, *[0.6] * 50, 0.1]
     epochs = (np.full_like(targets, np.sqrt(error)) for error in errors)
-    trained = networks._stopped_early(epochs, targets, limit=1000)
+    trained = networks.stopped_early(epochs, targets, 1000, networks.squared_error)
     assert trained.error == pytest.approx(0.5)
     np.testing.assert_allclose(trained.outputs, np.sqrt(0.5))
     assert trained.epochs == 3 + networks.PATIENCE
@@ -166,7 +166,7 @@ def test_early_stopping_keeps_the_best_epoch_and_waits_its_patience() -> None:
 def test_early_stopping_ends_at_the_limit() -> None:
     targets = np.zeros((1, 1))
     epochs = (np.full((1, 1), 1 / (epoch + 1)) for epoch in range(100))
-    assert networks._stopped_early(epochs, targets, limit=7).epochs == 7
+    assert networks.stopped_early(epochs, targets, 7, networks.squared_error).epochs == 7
 
 
 def test_error_is_that_of_the_outputs() -> None:

@@ -14,10 +14,11 @@ from sklearn.svm import SVC
 import bopp
 from bopp.errors import MissingExtra, PaperError
 from bopp.paper import problems
+from bopp.paper.conjugate import conjugate_gradients
 from bopp.paper.datasets import table
 from bopp.paper.functions import Function, shifted
 from bopp.paper.networks import Rows, backpropagation, levenberg_marquardt
-from bopp.paper.problems import FUNCTIONS, NAMES, REAL, SHIFTED, SYNTHETIC, Problem, named, problem
+from bopp.paper.problems import ANCESTORS, FUNCTIONS, NAMES, REAL, SHIFTED, SYNTHETIC, Problem, named, problem
 from bopp.paper.runs import Metric
 
 Array = NDArray[np.float64]
@@ -34,6 +35,8 @@ SMALL: dict[str, dict[str, float]] = {
     "nn_wine": {"neurons": 7.2, "learning_rate": 0.4},
     "nn_cancer": {"neurons": 7.2, "mu": 0.01, "mu_dec": 0.1, "mu_inc": 10.0},
     "nn_housing": {"neurons": 7.2, "mu": 0.01, "mu_dec": 0.1, "mu_inc": 10.0},
+    "nnet_cancer": {"neurons": 7.2, "mu": 0.01, "mu_dec": 0.1, "mu_inc": 10.0},
+    "nnet_boston": {"neurons": 7.2, "mu": 0.01, "mu_dec": 0.1, "mu_inc": 10.0},
 }
 HARTMANN = [  # alpha, A and P of each term, as Surjanovic and Bingham print them
     (1.0, "10 3 17 3.50 1.7 8", "0.1312 0.1696 0.5569 0.0124 0.8283 0.5886"),
@@ -98,7 +101,7 @@ def test_reported_is_the_regret_or_f(name: str) -> None:
     task = problem(name)
     middle = {key: (one.low + 3 * one.high) / 4 for key, one in floats(task).items()} | SMALL.get(name, {})
     measured = task.measure(middle)
-    if name in REAL:
+    if name in (*REAL, *ANCESTORS):
         assert task.optimum is None
         assert task(middle) == -measured.reported
     else:
@@ -329,3 +332,36 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     for name in NAMES:
         if name != "svm_wine":
             assert problem(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"), [("breast_cancer_wisconsin", (7, 2, 1)), ("boston_housing", (8, 1, 1))]
+)
+def test_rows_are_dealt_out_in_turn(name: str, shares: tuple[int, int, int]) -> None:
+    X, y = table(name)
+    train, validation = problems._dealt(name, shares)
+    assert abs(len(train.Y) - shares[0] * len(y) / 10) < 1
+    assert abs(len(validation.Y) - shares[1] * len(y) / 10) < 1
+    again = [np.column_stack([part.X, part.Y]).tolist() for part in (train, validation)]
+    for begin in range(0, len(y) - 9, 10):  # each ten rows are dealt out by their shares, in order
+        ten = np.column_stack([X, y])[begin : begin + 10].tolist()
+        for part, share in zip(again, shares, strict=False):
+            taken = part[begin // 10 * share :][:share]
+            assert all(row in ten for row in taken)
+
+
+def test_of_nnet_cancer_only_the_neurons_matter() -> None:
+    task = problem("nnet_cancer")
+    others: list[dict[str, float]] = [{}, {"mu": 50.0}, {"mu_inc": 2.0, "mu_dec": 0.9}]
+    values = {task(SMALL["nnet_cancer"] | other) for other in others}
+    assert len(values) == 1
+    assert task(SMALL["nnet_cancer"] | {"neurons": 7.9}) in values
+    assert task(SMALL["nnet_cancer"] | {"neurons": 12.0}) not in values
+
+
+def test_nnet_cancer_reports_one_less_the_cross_entropy_by_element() -> None:
+    rows, unseen = problems._cancer(*problems._dealt("breast_cancer_wisconsin", (7, 2, 1)))
+    measured = problem("nnet_cancer").measure(SMALL["nnet_cancer"])
+    trained = conjugate_gradients(rows, unseen, 7, 0)
+    assert measured.reported == pytest.approx(1.0 - trained.error, abs=1e-6)
+    assert measured.accuracy == accuracy_score(unseen.Y.argmax(axis=1), trained.outputs.argmax(axis=1))

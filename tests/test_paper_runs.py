@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bopp.errors import PaperError
 from bopp.paper import runs as module
+from bopp.paper.machine import this_machine
 from bopp.paper.problems import NAMES
 from bopp.paper.runs import ACQUISITIONS, KERNELS, VARIANTS, Folder, Key, Maximiser, Run, Setting, rounded
 
@@ -205,6 +206,8 @@ OTHERS: dict[str, Any] = {
     "initial": 4,
     "evaluations": 99,
     "shortest": 0.02,
+    "fit": "bayesian",
+    "noisy": True,
     "outcome": "standardised",
     "count_initial": True,
     "splits": "each",
@@ -396,3 +399,35 @@ def test_others_may_read_what_is_kept(folder: Folder) -> None:
     written = [folder.path / "setting.json", file(folder, run(0))]
     modes = [path.stat().st_mode for path in written] + [folder.pack().stat().st_mode]
     assert set(modes) == {(folder.path / "other").stat().st_mode}
+
+
+def test_runs_of_before_machines_were_recorded_are_read(folder: Folder) -> None:
+    kept = run(1)
+    text = msgspec.json.encode(kept).replace(b',"machine":null', b"")
+    assert b"machine" not in text
+    file(folder, kept).write_bytes(text)
+    assert folder.runs() == [kept]
+    (folder.path / "setting.json").write_text('{"iterations": 100, "splits": "fixed"}')
+    assert folder.setting == Setting(splits="fixed")
+
+
+def test_the_machine_of_a_run_is_kept(folder: Folder) -> None:
+    kept = msgspec.structs.replace(run(1), machine=this_machine())
+    folder.save(kept)
+    folder.pack()
+    assert folder.runs() == [kept]
+
+
+@pytest.mark.parametrize("regret", [True, False])
+def test_packed_to_what_curves_show_the_curves_are_the_same(folder: Folder, regret: bool) -> None:
+    values = (0.5, 0.25, 0.75, 0.125, 0.875)
+    before = Run(Key(0, "nn_wine", "ei", "bo"), regret, values, values, 0.1)
+    folder.save(before)
+    folder.pack(best_so_far=True)
+    (after,) = folder.runs()
+    assert after.accuracy is None
+    assert len(after.values) == len(values)
+    assert len(set(after.values)) == 3
+    for initial in (1, 3):
+        np.testing.assert_array_equal(after.curve(initial), before.curve(initial))
+    assert after.best_so_far() == after

@@ -1,11 +1,13 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from bopp.paper.statistics import Comparison, Pairs, compare, holm, sign_test, summarise
+from bopp.paper.statistics import Comparison, Pairs, compare, holm, sign_test, signed_ranks, summarise
 
 
 def pairs(plain: list[float], variant: list[float], regret: bool = False) -> Pairs:
@@ -57,6 +59,23 @@ def test_ties_are_left_out_of_both_tests() -> None:
     assert (
         one(with_ties).wilcoxon == one(some).wilcoxon == pytest.approx(6 / 16)
     )  # signs with ranks {}, {1} or {2}
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 20, 50])
+def test_wilcoxons_test_is_scipys_exact_one_where_no_two_are_equal(n: int) -> None:
+    differences = np.random.default_rng(n).normal(0.3, 1.0, n)
+    wanted = stats.wilcoxon(differences, method="exact").pvalue
+    assert signed_ranks(differences) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wilcoxons_test_counts_all_signs_where_some_are_equal(seed: int) -> None:
+    differences = np.random.default_rng(seed).choice([-3.0, -2.0, -1.0, 1.0, 2.0, 4.0], 9)
+    ranks = stats.rankdata(np.abs(differences))
+    sums = np.array([np.sum(ranks[list(signs)]) for signs in product([False, True], repeat=9)])
+    found = ranks[differences > 0].sum()
+    wanted = min(1.0, 2 * min((sums <= found).mean(), (sums >= found).mean()))
+    assert signed_ranks(differences) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_equal_steps_are_equal_whatever_the_last_bit() -> None:

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from bopp.errors import PaperError
+from bopp.paper.cells import cells
+from bopp.paper.markdown import NOTHING
 from bopp.paper.runs import Acquisition, Folder, Kernel, Key, Maximiser, Run, Setting, Variant
-from bopp.paper.table import NOTHING, as_rows, cells, render
+from bopp.paper.table import as_rows, render
 
 
 @pytest.fixture
@@ -111,7 +113,7 @@ def test_problems_that_the_paper_lacks_are_summed_apart(folder: Folder) -> None:
         keep(folder, problem, "pp0", numbered(0.5, 1.0))
     text = render(folder)
     assert line(text, "Dropwave shifted, S_T")[3] == "1.5000±0.5000"
-    assert text.count("| paper") == 1
+    assert text.count("| paper |") == 1
     assert line(text, "PP0 (control) ")[1:4] == ["1 of 1", NOTHING, "2/0/0"]
     assert line(text, "PP0 (control), problems not in the paper")[1] == "1 of 1"
 
@@ -121,8 +123,10 @@ def test_plain_bo_is_held_against_the_paper(folder: Folder) -> None:
     keep(folder, "rastrigin", "bo", numbered(0.3, 0.31), "pi")
     keep(folder, "griewank", "bo", numbered(0.00001, 0.0), "pi")
     text = render(folder)
-    assert "Of 3 synthetic cells of plain BO, 2 are within the paper's mean ± 1 sd; these are not:" in text
-    assert "- Rastrigin with PI: ours 0.3050±0.0050, the paper's 0.0524±0.2285" in text
+    assert "Of 3 synthetic cells of plain BO, 2 are within, and 1 differ by the test (p < 0.05)." in text
+    rows = text[text.index("## Plain BO") :]
+    figures = ["0.3050±0.0050", "0.0524±0.2285", "no", "+4.8", "<0.001"]
+    assert line(rows, "Rastrigin") == ["Rastrigin", "PI", "2", *figures]
     assert "What the paper does not give" not in text
 
 
@@ -171,8 +175,10 @@ def test_small_differences_are_not_shown_as_none(folder: Folder) -> None:
 def test_rows_line_up(folder: Folder) -> None:
     keep(folder, "dropwave", "bo", numbered(0.2, 0.4))
     keep(folder, "hart6", "pp01", numbered(0.2, 10.4))
-    rows = [row for row in render(folder).splitlines() if row.startswith("|")]
-    assert len({len(row) for row in rows}) == 1
+    tables = [part.splitlines() for part in render(folder).split("\n\n") if part.startswith("|")]
+    assert len(tables) == 2
+    for rows in tables:
+        assert len({len(row) for row in rows}) == 1
 
 
 def test_no_runs_are_an_error(folder: Folder, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from bopp.errors import PaperError
 from bopp.paper.runs import (
     ACQUISITIONS,
     VARIANTS,
+    Fitting,
     Folder,
     Kernel,
     Maximiser,
@@ -49,7 +50,9 @@ def _width(value: float) -> float:
 @paper.command("run")
 def paper_run(
     out: Out,
-    problems: Annotated[str, typer.Option(help="Names by comma; or synthetic, real, shifted, all.")] = "all",
+    problems: Annotated[
+        str, typer.Option(help="Names by comma; or synthetic, real, shifted, ancestors, all.")
+    ] = "all",
     acquisitions: Annotated[str, typer.Option(help="Names by comma.")] = ",".join(ACQUISITIONS),
     variants: Annotated[str | None, typer.Option(help="Names by comma; pp0 is the control.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Runs of each: 20.")] = None,
@@ -63,6 +66,13 @@ def paper_run(
     shortest: Annotated[
         float, typer.Option(callback=_width, help="Least length-scale, in widths of the box.")
     ] = 0.015,
+    fit: Annotated[
+        Fitting,
+        typer.Option(help="Of length-scales: one climb, the best of three, or a sample to average over."),
+    ] = "likelihood",
+    noisy: Annotated[
+        bool, typer.Option("--noisy", help="Add the noise that the model supposes to evaluations.")
+    ] = False,
     outcome: Annotated[Outcome, typer.Option(help="Values as the model sees them.")] = "raw",
     count_initial: Annotated[
         bool, typer.Option("--count-initial", help="Let t of beta_t count the initial points.")
@@ -86,6 +96,8 @@ def paper_run(
         iterations=iterations or usual["iterations"],
         evaluations=evaluations,
         shortest=shortest,
+        fit=fit,
+        noisy=noisy,
         outcome=outcome,
         count_initial=count_initial,
         splits=splits,
@@ -164,9 +176,14 @@ def paper_theory(
 
 
 @paper.command("pack")
-def paper_pack(out: Out) -> None:
+def paper_pack(
+    out: Out,
+    curves: Annotated[
+        bool, typer.Option("--curves", help="Keep of each value only the best so far.")
+    ] = False,
+) -> None:
     """Put all runs of a folder into one small file, to keep or to send; all commands can read it too."""
-    print(Folder(out).pack())
+    print(Folder(out).pack(best_so_far=curves))
 
 
 def _words(option: str, text: str, allowed: Sequence[Word] = ()) -> list[Word]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -14,14 +15,19 @@ from dataclasses import replace
 from functools import cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bopp import acquisition as acquisitions
 from bopp import outcome
 from bopp.errors import PaperError
+from bopp.fit import LENGTHSCALES, MAP, SliceSampling
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.optimizer import Optimizer
-from bopp.paper.problems import REAL, Problem, problem
+from bopp.paper.machine import this_machine
+from bopp.paper.problems import REAL, Measured, Problem, problem
 from bopp.paper.runs import (
     ACQUISITIONS,
     KERNELS,
@@ -40,6 +46,10 @@ from bopp.paper.runs import (
 from bopp.recipe import Recipe
 from bopp.search import Gradients
 from bopp.threads import one_thread
+
+NOISE = 1e-4  # sigma^2
+STARTS, REFIT = 3, 0.2  # climbs of the likelihood, and the growth of the data after which they are made anew
+GRADIENTS = Gradients(candidates=100, local=50, starts=5)
 
 
 def plan(
@@ -78,10 +88,20 @@ def recipe_of(key: Key, setting: Setting) -> Recipe:
     return replace(
         recipe,
         kernel=SquaredExponential(ard=key.kernel == "ard"),
-        search=recipe.search if key.maximiser == "direct" else Gradients(),
+        fit=_fitting(setting),
+        search=recipe.search if key.maximiser == "direct" else GRADIENTS,
         initial=Uniform(setting.initial),
         outcome=outcome.raw if setting.outcome == "raw" else outcome.standardised,
     )
+
+
+def _fitting(setting: Setting) -> MAP:
+    """How length-scales are found; the signal variance is 1 and the noise known, whichever way."""
+    given: dict[str, Any] = {"priors": None, "variance": 1.0, "noise": NOISE}
+    given["lengthscale"] = setting.shortest, LENGTHSCALES[1]
+    if setting.fit == "bayesian":
+        return SliceSampling(**given)
+    return MAP(**given, starts=STARTS, refit=REFIT) if setting.fit == "starts" else MAP(**given)
 
 
 def instance_of(key: Key, setting: Setting) -> int:
@@ -92,7 +112,17 @@ def instance_of(key: Key, setting: Setting) -> int:
 
 @cache
 def _loaded(name: str, instance: int, setting: Setting) -> Problem:
-    return problem(name, instance, setting.metric)
+    """The problem; a point is evaluated once, as DIRECT comes back to the same ones in run after run."""
+    task = problem(name, instance, setting.metric)
+    known: dict[tuple[Any, ...], Measured] = {}
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        point = tuple(params.values())
+        if point not in known:
+            known[point] = task.measure(params)
+        return known[point]
+
+    return replace(task, measure=measure)
 
 
 def load(keys: Sequence[Key], setting: Setting) -> None:
@@ -107,16 +137,19 @@ def perform(key: Key, setting: Setting) -> Run:
     task = _loaded(key.problem, instance_of(key, setting), setting)
     optimizer = Optimizer(task.space, "minimize", seed=key.repeat, recipe=recipe_of(key, setting))
     began, measured = time.perf_counter(), []
-    for _ in range(setting.initial + setting.iterations):
+    count = setting.initial + setting.iterations
+    noise = np.random.default_rng([key.repeat, count]).normal(0.0, setting.noisy * math.sqrt(NOISE), count)
+    for added in noise:
         trial = optimizer.ask()
         measured.append(task.measure(trial.params))
-        optimizer.tell(trial, task.value(measured[-1]))
+        optimizer.tell(trial, task.value(measured[-1]) + added)
     return Run(
         key=key,
         regret=task.optimum is not None,
         values=rounded(one.reported for one in measured),
         accuracy=rounded(one.accuracy for one in measured if one.accuracy is not None) or None,
         seconds=round(time.perf_counter() - began, 2),
+        machine=this_machine(),
     )
 
 

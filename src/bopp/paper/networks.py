@@ -1,5 +1,7 @@
 """Networks with one hidden layer, trained by backpropagation or by Levenberg-Marquardt.
 
+`conjugate.py` has a third way to train them.
+
 Notation: n rows of p inputs `X` and q targets `Y`, h hidden neurons.  A network's outputs are
 `[tanh([X 1] V) 1] W` with the hidden weights V (p + 1, h) and the output weights W (h + 1, q); the last row
 of each holds the biases.  J is the derivative of all outputs by all weights, and e is targets minus outputs.
@@ -8,7 +10,7 @@ of each holds the biases.  J is the derivative of all outputs by all weights, an
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice, repeat, takewhile
@@ -42,14 +44,14 @@ class Trained:
 
     outputs: Array  # (m, q), on the validation rows
     epochs: int  # trained in all
-    error: float  # mean squared, over all validation rows and outputs
+    error: float  # its validation error
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def backpropagation(train: Rows, validation: Rows, neurons: int, learning_rate: float, seed: int) -> Trained:
     """Train a softmax classifier on the squared error, with z-scored inputs and one-hot Y."""
     epochs = _descent(train, validation.X, neurons, learning_rate, np.random.default_rng(seed))
-    return _stopped_early(epochs, validation.Y, BACKPROPAGATION_EPOCHS)
+    return stopped_early(epochs, validation.Y, BACKPROPAGATION_EPOCHS, squared_error)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -57,16 +59,23 @@ def levenberg_marquardt(
     train: Rows, validation: Rows, neurons: int, mu: float, mu_dec: float, mu_inc: float, seed: int
 ) -> Trained:
     """Fit linear outputs by damped Gauss-Newton steps, with inputs scaled to [-1, 1]."""
-    weights = _nguyen_widrow(train, neurons, np.random.default_rng(seed))
+    weights = nguyen_widrow(train, neurons, np.random.default_rng(seed))
     epochs = _damped_steps(train, validation.X, weights, mu, mu_dec, mu_inc)
-    return _stopped_early(epochs, validation.Y, LEVENBERG_MARQUARDT_EPOCHS)
+    return stopped_early(epochs, validation.Y, LEVENBERG_MARQUARDT_EPOCHS, squared_error)
 
 
-def _stopped_early(epochs: Iterable[Array], targets: Array, limit: int) -> Trained:
-    """Run epoch after epoch until the validation outputs stop improving, and keep the best."""
+def squared_error(outputs: Array, targets: Array) -> float:
+    """Mean over all rows and outputs."""
+    return float(np.mean((outputs - targets) ** 2))
+
+
+def stopped_early(
+    epochs: Iterable[Array], targets: Array, limit: int, measure: Callable[[Array, Array], float]
+) -> Trained:
+    """Run epoch after epoch until the error of the validation outputs stops falling, and keep the best."""
     least, best, found, epoch = np.inf, np.zeros_like(targets), 0, 0
     for epoch, outputs in enumerate(islice(epochs, limit + 1)):  # epoch 0 is the untrained network
-        error = float(np.mean((outputs - targets) ** 2))
+        error = measure(outputs, targets)
         if error < least:
             least, best, found = error, outputs, epoch
         elif epoch - found >= PATIENCE:
@@ -74,11 +83,13 @@ def _stopped_early(epochs: Iterable[Array], targets: Array, limit: int) -> Train
     return Trained(best, epoch, least)
 
 
-def _with_bias(X: Array) -> Array:
+def with_bias(X: Array) -> Array:
+    """X with a column of ones."""
     return np.concatenate([X, np.ones((len(X), 1))], axis=1)
 
 
-def _softmax(logits: Array) -> Array:
+def softmax(logits: Array) -> Array:
+    """The shares of the classes in each row."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
@@ -87,11 +98,11 @@ def _descent(
     train: Rows, X_validation: Array, neurons: int, learning_rate: float, rng: np.random.Generator
 ) -> Iterator[Array]:
     """Yield the validation outputs of each epoch of gradient descent in shuffled batches."""
-    X, X_validation, Y = _with_bias(train.X), _with_bias(X_validation), train.Y
+    X, X_validation, Y = with_bias(train.X), with_bias(X_validation), train.Y
     V, W = _glorot(X.shape[1] - 1, neurons, rng), _glorot(neurons, Y.shape[1], rng)
     batches = [slice(start, start + BATCH) for start in range(0, len(X), BATCH)]
     while True:
-        yield _softmax(_with_bias(np.tanh(X_validation @ V)) @ W)
+        yield softmax(with_bias(np.tanh(X_validation @ V)) @ W)
         order = rng.permutation(len(X))
         X, Y = X[order], Y[order]
         for batch in batches:
@@ -107,8 +118,8 @@ def _glorot(inputs: int, outputs: int, rng: np.random.Generator) -> Array:
 
 def _softmax_gradient(X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Array]:
     """Return the gradients by V and W of half the squared error of a row, averaged over the rows."""
-    hidden = _with_bias(np.tanh(X @ V))
-    outputs = _softmax(hidden @ W)
+    hidden = with_bias(np.tanh(X @ V))
+    outputs = softmax(hidden @ W)
     excess = (outputs - Y) / len(X)
     by_logits = outputs * (excess - (excess * outputs).sum(axis=1, keepdims=True))
     by_hidden = (by_logits @ W[:-1].T) * (1 - hidden[:, :-1] ** 2)
@@ -133,7 +144,7 @@ class _Distinct:
         total = np.zeros((len(X), rows.Y.shape[1]))
         np.add.at(total, group.ravel(), rows.Y)
         scale = np.sqrt(count)[:, None]
-        X = _with_bias(X)
+        X = with_bias(X)
         return _Distinct(X, total / scale, scale, X @ X.T)
 
 
@@ -150,7 +161,7 @@ class _Network:
 
     @staticmethod
     def on(rows: _Distinct, V: Array, W: Array) -> _Network:
-        hidden = _with_bias(np.tanh(rows.X @ V)) * rows.scale
+        hidden = with_bias(np.tanh(rows.X @ V)) * rows.scale
         residuals = rows.targets - hidden @ W
         return _Network(rows, V, W, hidden, residuals, float(np.vdot(residuals, residuals)))
 
@@ -160,7 +171,7 @@ class _Network:
         return _Network.on(self.rows, V, W)
 
     def outputs(self, X: Array) -> Array:
-        return _with_bias(np.tanh(_with_bias(X) @ self.V)) @ self.W
+        return with_bias(np.tanh(with_bias(X) @ self.V)) @ self.W
 
     @cached_property
     def slopes(self) -> Array:
@@ -246,7 +257,7 @@ def _damped_steps(
         mu, network = max(accepted[0] * mu_dec, LEAST_MU), accepted[1]
 
 
-def _nguyen_widrow(train: Rows, neurons: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def nguyen_widrow(train: Rows, neurons: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Spread the neurons' active regions evenly over [-1, 1]^p; the output weights are small."""
     inputs = train.X.shape[1]
     reach = 0.7 * neurons ** (1 / inputs)

@@ -2,6 +2,11 @@
 
 Four are synthetic, on [-1, 1]^d, with a known optimum, and have a shifted version whose optimum is not the
 centre of the box, where DIRECT looks first. Four tune a real model on real data; svm_wine needs scikit-learn.
+
+nnet_cancer and nnet_boston are what nn_cancer and nn_housing seem to come from: functions with the same four
+parameters and ranges in the program of Wang and Jegelka (2017, github.com/zi-w/Max-value-Entropy-Search),
+which the paper cites. Rows are dealt out in turn there, not at random. The network of nnet_cancer is MATLAB's
+patternnet, which is trained by scaled conjugate gradients: mu, mu_dec and mu_inc have no effect.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from scipy.spatial.distance import cdist
 from bopp.data import Array
 from bopp.errors import MissingExtra, PaperError, installation
 from bopp.number import Float
+from bopp.paper.conjugate import conjugate_gradients
 from bopp.paper.datasets import table
 from bopp.paper.functions import (
     HARTMANN_BEST,
@@ -69,8 +75,8 @@ def problem(name: str, instance: int = 0, metric: Metric = "one_minus_mse") -> P
     _check(name, NAMES)
     if metric not in get_args(Metric):
         raise PaperError(f"metric: wanted one of {', '.join(get_args(Metric))}, got {metric!r}")
-    if name in MODELS:
-        return MODELS[name](instance, metric)
+    if model := (MODELS | ANCESTORS).get(name):
+        return model(instance, metric)
     function = FUNCTIONS[name.removesuffix("_shifted")]
     return _synthetic(name, shifted(function, instance) if name in SHIFTED else function)
 
@@ -142,10 +148,7 @@ LEVENBERG_MARQUARDT = Space(
 
 
 def _nn_cancer(split: int, metric: Metric) -> Problem:
-    train, validation = _split("breast_cancer_wisconsin", split)
-    classes = np.unique(table("breast_cancer_wisconsin")[1])
-    rows = Rows(_to_unit(train.X, train.X), _one_hot(train.Y, classes))
-    unseen = Rows(_to_unit(train.X, validation.X), _one_hot(validation.Y, classes))
+    rows, unseen = _cancer(*_split("breast_cancer_wisconsin", split))
 
     def measure(params: Mapping[str, Any]) -> Measured:
         return _judged(_trained(rows, unseen, params, split), unseen.Y, metric)
@@ -153,17 +156,41 @@ def _nn_cancer(split: int, metric: Metric) -> Problem:
     return Problem("nn_cancer", LEVENBERG_MARQUARDT, measure)
 
 
+def _nnet_cancer(seed: int, metric: Metric) -> Problem:
+    rows, unseen = _cancer(*_dealt("breast_cancer_wisconsin", (7, 2, 1)))
+
+    def measure(params: Mapping[str, Any]) -> Measured:
+        trained = conjugate_gradients(rows, unseen, int(params["neurons"]), seed)
+        return _judged(trained.outputs, unseen.Y, "one_minus_cross_entropy")
+
+    return Problem("nnet_cancer", LEVENBERG_MARQUARDT, measure)
+
+
 def _nn_housing(split: int, metric: Metric) -> Problem:
-    train, validation = _split("boston_housing", split)
+    return _housing("nn_housing", *_split("boston_housing", split), split)
+
+
+def _nnet_boston(seed: int, metric: Metric) -> Problem:
+    return _housing("nnet_boston", *_dealt("boston_housing", (8, 1, 1)), seed)
+
+
+def _cancer(train: Rows, validation: Rows) -> tuple[Rows, Rows]:
+    """The rows as a network takes them."""
+    classes = np.unique(table("breast_cancer_wisconsin")[1])
+    rows = Rows(_to_unit(train.X, train.X), _one_hot(train.Y, classes))
+    return rows, Rows(_to_unit(train.X, validation.X), _one_hot(validation.Y, classes))
+
+
+def _housing(name: str, train: Rows, validation: Rows, seed: int) -> Problem:
     half_range = float(np.ptp(train.Y)) / 2.0
     rows = Rows(_to_unit(train.X, train.X), _to_unit(train.Y, train.Y)[:, None])
     unseen = Rows(_to_unit(train.X, validation.X), _to_unit(train.Y, validation.Y)[:, None])
 
     def measure(params: Mapping[str, Any]) -> Measured:
-        errors = half_range * (_trained(rows, unseen, params, split) - unseen.Y)
+        errors = half_range * (_trained(rows, unseen, params, seed) - unseen.Y)
         return Measured(20.0 - float(np.mean(errors**2)))
 
-    return Problem("nn_housing", LEVENBERG_MARQUARDT, measure)
+    return Problem(name, LEVENBERG_MARQUARDT, measure)
 
 
 def _trained(rows: Rows, unseen: Rows, params: Mapping[str, Any], seed: int) -> Array:
@@ -193,6 +220,17 @@ def _split(name: str, seed: int) -> tuple[Rows, Rows]:
     return Rows(X[train], y[train]), Rows(X[validation], y[validation])
 
 
+def _dealt(name: str, shares: tuple[int, int, int]) -> tuple[Rows, Rows]:
+    """Rows to train on and to validate on: each row goes to the part that is furthest behind its share."""
+    X, y = table(name)
+    due, parts = np.zeros(len(shares), dtype=int), np.empty(len(y), dtype=int)
+    for row in range(len(y)):
+        due += shares
+        parts[row] = np.argmax(due)
+        due[parts[row]] -= sum(shares)
+    return Rows(X[parts == 0], y[parts == 0]), Rows(X[parts == 1], y[parts == 1])
+
+
 def _standardised(train: Array, X: Array) -> Array:
     return np.asarray((X - train.mean(axis=0)) / train.std(axis=0))
 
@@ -218,8 +256,15 @@ FUNCTIONS = {
     )
 }
 MODELS = {"svm_wine": _svm_wine, "nn_wine": _nn_wine, "nn_cancer": _nn_cancer, "nn_housing": _nn_housing}
+ANCESTORS = {"nnet_cancer": _nnet_cancer, "nnet_boston": _nnet_boston}
 SYNTHETIC = tuple(FUNCTIONS)
 SHIFTED = tuple(f"{name}_shifted" for name in FUNCTIONS)
 REAL = tuple(MODELS)
-NAMES = (*SYNTHETIC, *REAL, *SHIFTED)
-GROUPS = {"synthetic": SYNTHETIC, "real": REAL, "shifted": SHIFTED, "all": (*SYNTHETIC, *REAL)}
+NAMES = (*SYNTHETIC, *REAL, *SHIFTED, *ANCESTORS)
+GROUPS = {
+    "synthetic": SYNTHETIC,
+    "real": REAL,
+    "shifted": SHIFTED,
+    "ancestors": tuple(ANCESTORS),
+    "all": (*SYNTHETIC, *REAL),
+}

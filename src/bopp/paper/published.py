@@ -21,6 +21,14 @@ TITLES = {
     "nn_cancer": "NN_cancer",
     "nn_housing": "NN_housing",
 }
+HEADS: dict[Variant, str] = {
+    "bo": "BO",
+    "pp01": "PP01",
+    "pp001": "PP001",
+    "pp0001": "PP0001",
+    "pp0": "PP0 (control)",
+}
+ANCESTOR_OF = {"nnet_cancer": "nn_cancer", "nnet_boston": "nn_housing"}
 COLUMNS: tuple[Variant, ...] = ("bo", "pp01", "pp001", "pp0001")
 DECIMALS = 4
 RUNS = 20
@@ -75,8 +83,8 @@ def even(value: float) -> float:
 
 
 def published(problem: str, acquisition: Acquisition, variant: Variant) -> Average | None:
-    """What the paper reports, if it does."""
-    return _TABLE.get((problem, acquisition, variant))
+    """What the paper reports, if it does; for a public ancestor, of the problem that came of it."""
+    return _TABLE.get((ANCESTOR_OF.get(problem, problem), acquisition, variant))
 
 
 def no_worse(mean: float, plain: float, regret: bool) -> bool:

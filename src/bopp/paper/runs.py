@@ -22,11 +22,13 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import PaperError
 from bopp.files import write_whole
+from bopp.paper.machine import Machine
 
 Acquisition = Literal["ucb", "pi", "ei"]
 Variant = Literal["bo", "pp01", "pp001", "pp0001", "pp0"]
 Kernel = Literal["ard", "isotropic"]
 Maximiser = Literal["direct", "gradients"]
+Fitting = Literal["likelihood", "starts", "bayesian"]
 Outcome = Literal["raw", "standardised"]
 Splits = Literal["paper", "fixed", "each"]
 Metric = Literal["one_minus_mse", "one_minus_cross_entropy", "accuracy"]
@@ -47,6 +49,10 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         initial: random points that all algorithms of a repeat share.
         evaluations: of the acquisition function by DIRECT, at most.
         shortest: the least length-scale, in widths of the box.
+        fit: how length-scales are found: by one climb of the likelihood at each iteration; by the best of
+            several climbs whenever the values have grown by a fifth ("starts"); or not at all, but the
+            acquisition function is averaged over draws from their posterior ("bayesian").
+        noisy: whether evaluations have the noise that the model supposes. What is reported has none.
         outcome: whether the model sees values as they are or standardised.
         count_initial: whether t in beta_t counts the initial points.
         splits: one split and one weight seed for all repeats ("fixed"), one for each repeat ("each"), or the
@@ -58,6 +64,8 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial: int = 5
     evaluations: int = 100
     shortest: float = 0.015
+    fit: Fitting = "likelihood"
+    noisy: bool = False
     outcome: Outcome = "raw"
     count_initial: bool = False
     splits: Splits = "paper"
@@ -92,11 +100,16 @@ class Run(msgspec.Struct, frozen=True):
     values: tuple[float, ...]
     accuracy: tuple[float, ...] | None
     seconds: float
+    machine: Machine | None = None  # unknown for runs of earlier versions
 
     def curve(self, initial: int) -> Array:
         """The best value after the initial points and after each iteration."""
         running = np.minimum if self.regret else np.maximum
         return np.asarray(running.accumulate(np.array(self.values))[initial - 1 :])
+
+    def best_so_far(self) -> Run:
+        """The run with each value replaced by the best up to it: the same curve in little space."""
+        return msgspec.structs.replace(self, values=tuple(self.curve(1).tolist()), accuracy=None)
 
 
 def rounded(values: Iterable[float]) -> tuple[float, ...]:
@@ -147,10 +160,11 @@ class Folder:
         self.setting  # noqa: B018  a folder without one holds no experiment
         return sorted(self._runs(), key=lambda run: run.key)
 
-    def pack(self) -> Path:
-        """Put all runs into one compressed file, to keep or to send."""
+    def pack(self, best_so_far: bool = False) -> Path:
+        """Put all runs into one compressed file, to keep or to send; on request only what curves show."""
         single = self._files()
-        lines = b"".join(msgspec.json.encode(run) + b"\n" for run in self.runs())
+        runs = [run.best_so_far() if best_so_far else run for run in self.runs()]
+        lines = b"".join(msgspec.json.encode(run) + b"\n" for run in runs)
         path = self.path / "runs.jsonl.gz"
         _write(path, gzip.compress(lines, mtime=0))
         for file in single:
