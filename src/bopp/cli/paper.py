@@ -146,7 +146,7 @@ def paper_table(
 
 @paper.command("figures")
 def paper_figures(out: Out) -> None:
-    """Draw the paper's seven figures as PNG and SVG, into the folder `figures` of the experiment."""
+    """Draw the paper's seven figures, and three of the shifted functions, into the experiment's `figures`."""
     from bopp.paper import figures
 
     folder = Folder(out)

@@ -1,6 +1,10 @@
-"""The paper's seven figures from runs: a row of four problems each, drawn as PNG and SVG.
+"""The paper's seven figures from runs, and three of the shifted functions: four problems each, PNG and SVG.
 
 Drawing a figure again from the same runs gives the same file. The control, exact duplicates, is our addition.
+
+Many variants make the very same runs, so that their lines coincide. All lines are solid, and each comes to
+the front in turn for a few iterations, with its marker in the middle: lines that coincide show all their
+colours and shapes one after the other, and lines that differ look as usual.
 """
 
 from __future__ import annotations
@@ -8,51 +12,80 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bopp.data import Array
 from bopp.errors import PaperError
-from bopp.paper.problems import REAL, SYNTHETIC
+from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
 from bopp.paper.published import title
-from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Run, Variant, made
+from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Maximiser, Run, Variant, made
 from bopp.view.canvas import canvas, save
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 BAND = 0.25  # of a standard deviation, to each side of the mean
-COLOURS: dict[Variant, str] = {  # Okabe and Ito: safe for the colour-blind
-    "bo": "#000000",
-    "pp01": "#D55E00",
-    "pp001": "#009E73",
-    "pp0001": "#0072B2",
-    "pp0": "#8c8c8c",
-}
+TURNS = 25  # of lines in front, from the first to the last iteration
+STEEP = 10.0  # the axis is logarithmic if its top is more than so many times the lowest end of a curve
+DECADES = 4  # on a logarithmic axis, at most
+LINEAR = 0.5  # height of the part from 0 to the lowest decade, in decades
+ALPHA = 0.07  # of one band: five that coincide must not hide the lines
+WIDTH = 1.6  # of lines, in points
+SMALL = 9  # letters, in points
 PALE = "#595959"
 
 
 @dataclass(frozen=True)
+class Style:
+    """How the line of a variant looks."""
+
+    colour: str
+    marker: str
+    size: float
+    hollow: bool = False
+
+    @property
+    def line(self) -> dict[str, Any]:
+        return {"color": self.colour, "lw": WIDTH, "solid_capstyle": "butt"}
+
+    @property
+    def points(self) -> dict[str, Any]:
+        face, edge, width = ("white", self.colour, 1.2) if self.hollow else (self.colour, "white", 0.6)
+        return {"marker": self.marker, "ms": self.size, "mfc": face, "mec": edge, "mew": width}
+
+
+STYLES: dict[Variant, Style] = {  # Okabe and Ito: safe for the colour-blind; shapes tell in print
+    "bo": Style("#000000", "o", 5.0),
+    "pp01": Style("#D55E00", "s", 4.8),
+    "pp001": Style("#009E73", "^", 5.8),
+    "pp0001": Style("#0072B2", "D", 4.6),
+    "pp0": Style("#8c8c8c", "o", 5.0, hollow=True),
+}
+
+
+@dataclass(frozen=True)
 class Picture:
-    """One of the paper's figures."""
+    """One figure: an acquisition function on four problems."""
 
     number: int
     acquisition: Acquisition
     problems: tuple[str, ...]
     kernel: Kernel = "ard"
+    maximiser: Maximiser = "direct"
 
     @property
     def name(self) -> str:
-        kind = "synthetic" if self.problems == SYNTHETIC else "real"
+        kind = {SYNTHETIC: "synthetic", REAL: "real", SHIFTED: "shifted"}[self.problems]
         kernel = "" if self.kernel == "ard" else f"-{self.kernel}"
         return f"figure-{self.number}-{self.acquisition}-{kind}{kernel}"
 
     def runs(self, runs: Sequence[Run]) -> list[Run]:
-        """The runs that it shows, all with DIRECT as in the paper."""
-        shown = (self.acquisition, self.kernel, "direct")
+        """The runs that it shows."""
+        shown = (self.acquisition, self.kernel, self.maximiser)
         return [
             run
             for run in runs
@@ -61,7 +94,7 @@ class Picture:
         ]
 
 
-PICTURES = (
+PAPER = (
     Picture(1, "ucb", REAL),
     Picture(2, "ucb", SYNTHETIC),
     Picture(3, "pi", REAL),
@@ -70,6 +103,22 @@ PICTURES = (
     Picture(6, "ei", SYNTHETIC),
     Picture(7, "ucb", REAL, "isotropic"),
 )
+PICTURES = (
+    *PAPER,
+    Picture(8, "ucb", SHIFTED, maximiser="gradients"),
+    Picture(9, "pi", SHIFTED, maximiser="gradients"),
+    Picture(10, "ei", SHIFTED, maximiser="gradients"),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What the runs of one variant on one problem did: mean and a part of their sd after each iteration."""
+
+    variant: Variant
+    count: int
+    mean: Array
+    band: Array
 
 
 def draw(folder: Folder, out: Path) -> list[Path]:
@@ -77,35 +126,36 @@ def draw(folder: Folder, out: Path) -> list[Path]:
     runs, initial = folder.runs(), folder.setting.initial
     pictures = [picture for picture in PICTURES if picture.runs(runs)]
     if not pictures:
-        raise PaperError(f"{folder.path} holds no runs of the paper's problems with DIRECT: nothing to draw")
+        wanted = "the paper's problems with DIRECT, nor of the shifted functions with gradients"
+        raise PaperError(f"{folder.path} holds no runs of {wanted}: nothing to draw")
     drawn = [save(figure(picture, runs, initial), made(out), picture.name) for picture in pictures]
     return [path for paths in drawn for path in paths]
 
 
 def missing(folder: Folder) -> list[str]:
-    """The names of the figures that `draw` leaves out because there are no runs for them."""
+    """The names of the paper's figures that there are no runs for, unless there are runs for none of them."""
     runs = folder.runs()
-    return [picture.name for picture in PICTURES if not picture.runs(runs)]
+    without = [picture.name for picture in PAPER if not picture.runs(runs)]
+    return without if len(without) < len(PAPER) else []
 
 
 def figure(picture: Picture, runs: Sequence[Run], initial: int) -> Figure:
     """One figure: the mean over runs after each iteration, and a band of a quarter of their sd."""
     shown = picture.runs(runs)
-    drawing, ((*panels,),) = canvas(1, len(picture.problems), (3.2 * len(picture.problems), 3.1))
-    lines: dict[Variant, Artist] = {}
-    for axes, problem in zip(panels, picture.problems, strict=True):
+    drawing, grid = canvas(2, 2, (7.6, 6.0))
+    keys: dict[Variant, Line2D] = {}
+    for axes, problem in zip(grid.flat, picture.problems, strict=True):
         here = [run for run in shown if run.key.problem == problem]
-        axes.set_title(title(problem), style="italic")
         if here:
-            lines |= _panel(axes, here, initial)
+            keys |= _panel(axes, here, initial)
         else:
+            axes.set_title(title(problem), style="italic")
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
             axes.text(0.5, 0.5, "no runs", ha="center", va="center", color=PALE, transform=axes.transAxes)
-    panels[0].set_ylabel("simple regret $S_T$" if picture.problems == SYNTHETIC else "$f$")
-    order = [variant for variant in VARIANTS if variant in lines]
+    order = [variant for variant in VARIANTS if variant in keys]
     drawing.legend(
-        [lines[variant] for variant in order],
+        [keys[variant] for variant in order],
         [_label(picture.acquisition, variant) for variant in order],
         loc="outside upper center",
         ncols=len(order),
@@ -114,38 +164,83 @@ def figure(picture: Picture, runs: Sequence[Run], initial: int) -> Figure:
     return drawing
 
 
-def _panel(axes: Axes, runs: Sequence[Run], initial: int) -> dict[Variant, Artist]:
-    """Draw the curves of one problem; returns the lines by variant."""
-    lines: dict[Variant, Artist] = {}
-    edges, counts = [], []
-    for variant in VARIANTS:
-        curves = np.array([run.curve(initial) for run in runs if run.key.variant == variant])
-        if not len(curves):
-            continue
-        mean, quarter = curves.mean(axis=0), BAND * curves.std(axis=0)
-        iterations, control = np.arange(len(mean)), variant == "pp0"
-        width, dashes = (1.0, (0, (4, 2))) if control else (1.6, "-")
-        (lines[variant],) = axes.plot(iterations, mean, color=COLOURS[variant], lw=width, ls=dashes)
-        if not control:
-            axes.fill_between(
-                iterations, mean - quarter, mean + quarter, color=COLOURS[variant], alpha=0.13, lw=0
-            )
-        edges += [mean - quarter, mean + quarter]
-        counts.append(len(curves))
+def _panel(axes: Axes, runs: Sequence[Run], initial: int) -> dict[Variant, Line2D]:
+    """Draw the curves of one problem; returns what stands for each variant in the legend."""
+    curves = _curves(runs, initial)
+    counts = sorted({min(curve.count for curve in curves), max(curve.count for curve in curves)})
+    axes.set_title(f"{title(runs[0].key.problem)} (n = {' to '.join(map(str, counts))})", style="italic")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set(xlabel="iteration", xlim=(0, max(1, len(edges[0]) - 1)), ylim=_window(np.array(edges)))
-    count = " to ".join(str(n) for n in sorted({min(counts), max(counts)}))
-    y, side = (0.96, "top") if runs[0].regret else (0.04, "bottom")  # a corner where no curve ends
-    axes.text(0.97, y, f"n = {count}", va=side, ha="right", color=PALE, size=8, transform=axes.transAxes)
-    return lines
+    axes.set_xlabel("iteration", size=SMALL)
+    axes.set_xlim(0, max(1, len(curves[0].mean) - 1))
+    value = "simple regret $S_T$" if runs[0].regret else "$f$"
+    axes.set_ylabel(value + _scale(axes, curves), size=SMALL)
+    return {curve.variant: _line(axes, curve, i, len(curves)) for i, curve in enumerate(curves)}
 
 
-def _window(edges: Array) -> tuple[float, float]:
-    """Axis limits that ignore the first twentieth of the iterations, which would dwarf the rest."""
-    later = edges[:, edges.shape[1] // 20 :]
-    low, high = float(later.min()), float(later.max())
-    margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - margin, high + margin
+def _curves(runs: Sequence[Run], initial: int) -> list[Curve]:
+    """The curve of each variant that has runs."""
+    curves = []
+    for variant in VARIANTS:
+        values = np.array([run.curve(initial) for run in runs if run.key.variant == variant])
+        if len(values):
+            curves.append(Curve(variant, len(values), values.mean(axis=0), BAND * values.std(axis=0)))
+    return curves
+
+
+def _line(axes: Axes, curve: Curve, i: int, lines: int) -> Line2D:
+    """Draw the i-th of several lines, which is in front for one turn of as many; returns its legend entry."""
+    style, iterations = STYLES[curve.variant], np.arange(len(curve.mean))
+    turn = max(1, round((len(iterations) - 1) / TURNS))
+    since = (iterations - i * turn) % (lines * turn)  # iterations since it came to the front
+    front = np.where((since <= turn) | (lines == 1), curve.mean, np.nan)
+    middle = (since == turn // 2) & (iterations >= _first(curve))
+    low, high = curve.mean - curve.band, curve.mean + curve.band
+    axes.fill_between(iterations, low, high, color=style.colour, alpha=ALPHA, lw=0)
+    axes.plot(iterations, curve.mean, **style.line, zorder=2)
+    axes.plot(iterations, front, **style.line, zorder=3)
+    axes.plot(iterations[middle], curve.mean[middle], **style.points, ls="", zorder=4)
+    (key,) = axes.plot([], [], **style.line, **style.points)
+    return key
+
+
+def _scale(axes: Axes, curves: Sequence[Curve]) -> str:
+    """Choose the scale and limits of the values; returns what to say of the scale."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    means = np.array([curve.mean[_first(curve) :] for curve in curves])
+    bands = np.array([curve.band[_first(curve) :] for curve in curves])
+    low, high = float((means - bands).min()), float((means + bands).max())
+    end = float(means[:, -1].min())
+    if means.min() < 0.0 or high <= STEEP * end:
+        axes.ticklabel_format(axis="y", useOffset=False)
+        said = ""
+    elif low > max(end / 10.0, high / 10.0**DECADES):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 300.0 * low else (1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        said = " (log scale)"
+    else:  # 0 is reached, or the band reaches for it: linear below a power of ten
+        least = np.clip(means[means > 0.0].min(), high / 10.0**DECADES, high / 10.0)
+        low, power = 0.0, float(10.0 ** np.floor(np.log10(least)))
+        axes.set_yscale("symlog", linthresh=power, linscale=LINEAR, subs=range(2, 10))
+        said = f" (log above {power:g})"
+    if said:
+        axes.yaxis.set_major_formatter("{x:g}")
+    _limit(axes, low, high)
+    return said
+
+
+def _limit(axes: Axes, low: float, high: float) -> None:
+    """Show the values from low to high with a margin, whatever the scale."""
+    height = axes.yaxis.get_transform()
+    bottom, top = height.transform(np.array([low, high]))
+    margin = 0.05 * (top - bottom) or 0.05 * abs(top) or 1.0
+    axes.set_ylim(*height.inverted().transform(np.array([bottom - margin, top + margin])))
+
+
+def _first(curve: Curve) -> int:
+    """The first iteration that counts for the axes: those before would dwarf the rest."""
+    return len(curve.mean) // 20
 
 
 def _label(acquisition: Acquisition, variant: Variant) -> str:
