@@ -125,7 +125,9 @@ def paper_run(
     except KeyboardInterrupt:
         say("Stopped. What is done is kept; the same command goes on.")
         raise
-    say(f"{len(keys)} runs are in {out}. Next: {pasted('paper', 'table', out=out)}")
+    chosen = {"kernel": kernel, "maximiser": maximiser}
+    unusual = {name: word for name, word in chosen.items() if word not in ("ard", "direct")}
+    say(f"{len(keys)} runs are in {out}. Next: {pasted('paper', 'table', out=out, **unusual)}")
 
 
 @paper.command("table")

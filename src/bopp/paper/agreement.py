@@ -14,7 +14,8 @@ from scipy import stats
 
 from bopp.paper.cells import Cell
 from bopp.paper.markdown import NOTHING, markdown, p_value
-from bopp.paper.published import DECIMALS, RUNS, Average, title
+from bopp.paper.problems import REAL, SYNTHETIC
+from bopp.paper.published import ANCESTOR_OF, DECIMALS, RUNS, Average, title
 
 SIGNIFICANT = 0.05
 
@@ -68,9 +69,9 @@ def _counts(held: Sequence[tuple[Cell, Agreement]]) -> list[str]:
     says = [
         "Two measures: whether our mean is within the paper's mean ± 1 sd, and Welch's t test of the means."
     ]
-    for regret, name in ((True, "synthetic"), (False, "real")):
-        chosen = [it for cell, it in held if cell.regret == regret]
-        if chosen:
+    groups = {"synthetic": SYNTHETIC, "real": REAL, "ancestors'": tuple(ANCESTOR_OF)}
+    for name, problems in groups.items():
+        if chosen := [it for cell, it in held if cell.problem in problems]:
             within, differ = sum(it.within for it in chosen), sum(it.differs for it in chosen)
             cells = f"Of {len(chosen)} {name} cells of plain BO"
             says.append(f"{cells}, {within} are within, and {differ} differ by the test (p < {SIGNIFICANT}).")

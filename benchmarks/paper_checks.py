@@ -1,0 +1,162 @@
+"""What the paper's experiment rests on: DIRECT, one climb of the likelihood; and what both leave undone.
+
+python benchmarks/paper_checks.py [--out docs/reproduction/checks.md]
+
+Runs of plain BO on the four synthetic functions are made again with DIRECT, and at some iterations the same
+score is maximised and the same likelihood climbed in other ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from bopp.data import Array, Data, History
+from bopp.fit import MAP
+from bopp.optimizer import Optimizer
+from bopp.paper.experiment import GRADIENTS, recipe_of
+from bopp.paper.markdown import markdown
+from bopp.paper.problems import SYNTHETIC, problem
+from bopp.paper.runs import ACQUISITIONS, Key, Setting
+from bopp.search import Direct, Gradients, Score, Search
+from bopp.space import Space
+from bopp.threads import one_thread
+
+THOROUGH = Gradients(candidates=2000, local=500, starts=20)
+WAYS: dict[str, Search] = {
+    "DIRECT, about 100": Direct(100),
+    "DIRECT, about 1000": Direct(1000),
+    "gradients": GRADIENTS,
+}
+LOOKED_AT = 10  # every so many iterations
+CLIMBS = (1, 3, 20)
+SHORT = 2.0  # nats
+SAME = 1e-3  # of the best score
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A score that counts how many points it was asked for."""
+
+    score: Score
+    points: list[int] = field(default_factory=list)
+
+    def values(self, U: Array) -> Array:
+        self.points.append(len(U))
+        return self.score.values(U)
+
+    def gradient(self, U: Array) -> tuple[Array, Array]:
+        return self.score.gradient(U)
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """DIRECT, with a look at what other searches would have found."""
+
+    evaluations: list[int] = field(default_factory=list)
+    found: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in (*WAYS, "best")})
+    data: list[Data] = field(default_factory=list)
+
+    def __call__(self, score: Score, space: Space, history: History, rng: np.random.Generator) -> Array:
+        counted = Counted(score)
+        chosen = WAYS["DIRECT, about 100"](counted, space, history, rng)
+        self.evaluations.append(sum(counted.points))
+        if len(self.evaluations) % LOOKED_AT == 0:
+            points = {name: way(score, space, history, rng) for name, way in WAYS.items()}
+            values = {name: float(score.values(point[None])[0]) for name, point in points.items()}
+            thorough = float(score.values(THOROUGH(score, space, history, rng)[None])[0])
+            for name, value in (values | {"best": max(thorough, *values.values())}).items():
+                self.found[name].append(value)
+            self.data.append(history.data)
+        return chosen
+
+
+@one_thread()
+def watched(key: Key) -> Watched:
+    """A run of the paper's experiment, watched."""
+    setting, watch, task = Setting(), Watched(), problem(key.problem)
+    recipe = replace(recipe_of(key, setting), search=watch)
+    optimizer = Optimizer(task.space, "minimize", seed=key.repeat, recipe=recipe)
+    for _ in range(setting.initial + setting.iterations):
+        trial = optimizer.ask()
+        optimizer.tell(trial, task(trial.params))
+    return watch
+
+
+@one_thread()
+def shortfalls(watch: Watched, key: Key) -> dict[int, list[float]]:
+    """By how many nats the best of so many climbs of the likelihood is below the best of all."""
+    recipe = recipe_of(key, Setting())
+    assert isinstance(recipe.fit, MAP)
+    short: dict[int, list[float]] = {climbs: [] for climbs in CLIMBS}
+    for data in watch.data:
+        tops = []
+        for climbs in CLIMBS:
+            fit = replace(recipe.fit, starts=climbs)
+            (belief,) = fit(data, recipe.kernel, np.random.default_rng(len(data))).beliefs
+            tops.append(belief.gp.log_likelihood(data))  # type: ignore[attr-defined]
+        for climbs, top in zip(CLIMBS, tops, strict=True):
+            short[climbs].append(max(tops) - top)
+    return short
+
+
+def report(repeats: int) -> str:
+    """All three checks as Markdown."""
+    cells = list(itertools.product(SYNTHETIC, ACQUISITIONS))
+    counts, reached, short = [], [], {climbs: list[float]() for climbs in CLIMBS}
+    for name, acquisition in cells:
+        keys = [Key(repeat, name, acquisition, "bo") for repeat in range(repeats)]
+        seen = [(watched(key), key) for key in keys]
+        spent = np.concatenate([watch.evaluations for watch, _ in seen])
+        low, middle, high = np.quantile(spent, [0.0, 0.5, 1.0])
+        counts.append([name, acquisition.upper(), f"{low:.0f}", f"{middle:.0f}", f"{high:.0f}"])
+        found = {way: np.concatenate([watch.found[way] for watch, _ in seen]) for way in (*WAYS, "best")}
+        hit = [np.mean(found[way] >= found["best"] - SAME * np.abs(found["best"])) for way in WAYS]
+        reached.append([name, acquisition.upper(), *(f"{share:.0%}" for share in hit)])
+        for climbs, values in itertools.chain.from_iterable(shortfalls(*one).items() for one in seen):
+            short[climbs] += values
+    looks = len(short[CLIMBS[0]])
+    rows = [[str(climbs), f"{sum(v > SHORT for v in short[climbs])} of {looks}"] for climbs in CLIMBS]
+    return "\n".join(
+        [
+            "# What the experiment rests on",
+            "",
+            f"Plain BO on the synthetic functions, {repeats} repeats of 100 iterations in each cell; made by",
+            "`python benchmarks/paper_checks.py`.",
+            "",
+            "Evaluations of the acquisition function in one search by DIRECT that is told to stop at 100; it",
+            "finishes the round that it is in, and where many points have equal scores a round is long.",
+            "",
+            *markdown(["problem", "", "least", "median", "most"], counts),
+            "",
+            f"How often a search finds the largest score that is found by any, to {SAME:.1%}, every",
+            f"{LOOKED_AT} iterations; beside these a thorough search by gradients is tried.",
+            "",
+            *markdown(["problem", "", *WAYS], reached),
+            "",
+            f"How often the likelihood at the length-scales found is more than {SHORT:g} nats below the best",
+            "that any of these ways finds, by the number of climbs.",
+            "",
+            *markdown(["climbs", "short"], rows),
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    text = report(options.repeats)
+    if options.out:
+        options.out.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
