@@ -33,7 +33,7 @@ WAYS: dict[str, Search] = {
     "gradients": GRADIENTS,
 }
 LOOKED_AT = 10  # every so many iterations
-CLIMBS = (1, 3, 20)
+STARTS = (1, 80, 1000)
 SHORT = 2.0  # nats
 SAME = 1e-3  # of the best score
 
@@ -89,25 +89,25 @@ def watched(key: Key) -> Watched:
 
 @one_thread()
 def shortfalls(watch: Watched, key: Key) -> dict[int, list[float]]:
-    """By how many nats the best of so many climbs of the likelihood is below the best of all."""
+    """By how many nats the likelihood found from so many starts is below the best of all."""
     recipe = recipe_of(key, Setting())
     assert isinstance(recipe.fit, MAP)
-    short: dict[int, list[float]] = {climbs: [] for climbs in CLIMBS}
+    short: dict[int, list[float]] = {starts: [] for starts in STARTS}
     for data in watch.data:
         tops = []
-        for climbs in CLIMBS:
-            fit = replace(recipe.fit, starts=climbs)
+        for starts in STARTS:
+            fit = replace(recipe.fit, starts=starts)
             (belief,) = fit(data, recipe.kernel, np.random.default_rng(len(data))).beliefs
             tops.append(belief.gp.log_likelihood(data))  # type: ignore[attr-defined]
-        for climbs, top in zip(CLIMBS, tops, strict=True):
-            short[climbs].append(max(tops) - top)
+        for starts, top in zip(STARTS, tops, strict=True):
+            short[starts].append(max(tops) - top)
     return short
 
 
 def report(repeats: int) -> str:
     """All three checks as Markdown."""
     cells = list(itertools.product(SYNTHETIC, ACQUISITIONS))
-    counts, reached, short = [], [], {climbs: list[float]() for climbs in CLIMBS}
+    counts, reached, short = [], [], {starts: list[float]() for starts in STARTS}
     for name, acquisition in cells:
         keys = [Key(repeat, name, acquisition, "bo") for repeat in range(repeats)]
         seen = [(watched(key), key) for key in keys]
@@ -117,10 +117,10 @@ def report(repeats: int) -> str:
         found = {way: np.concatenate([watch.found[way] for watch, _ in seen]) for way in (*WAYS, "best")}
         hit = [np.mean(found[way] >= found["best"] - SAME * np.abs(found["best"])) for way in WAYS]
         reached.append([name, acquisition.upper(), *(f"{share:.0%}" for share in hit)])
-        for climbs, values in itertools.chain.from_iterable(shortfalls(*one).items() for one in seen):
-            short[climbs] += values
-    looks = len(short[CLIMBS[0]])
-    rows = [[str(climbs), f"{sum(v > SHORT for v in short[climbs])} of {looks}"] for climbs in CLIMBS]
+        for starts, values in itertools.chain.from_iterable(shortfalls(*one).items() for one in seen):
+            short[starts] += values
+    looks = len(short[STARTS[0]])
+    rows = [[str(starts), f"{sum(v > SHORT for v in short[starts])} of {looks}"] for starts in STARTS]
     return "\n".join(
         [
             "# What the experiment rests on",
@@ -139,9 +139,9 @@ def report(repeats: int) -> str:
             *markdown(["problem", "", *WAYS], reached),
             "",
             f"How often the likelihood at the length-scales found is more than {SHORT:g} nats below the best",
-            "that any of these ways finds, by the number of climbs.",
+            "that any of these ways finds, by the number of starts; 1 is the paper's arm, 80 the second.",
             "",
-            *markdown(["climbs", "short"], rows),
+            *markdown(["starts", "short"], rows),
             "",
         ]
     )

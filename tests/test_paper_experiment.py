@@ -119,7 +119,7 @@ def test_length_scales_are_found_in_three_ways() -> None:
     key, given = Key(0, "hart6", "ei", "bo"), {"variance": 1.0, "noise": 1e-4, "lengthscale": (0.1, 1e3)}
     one, several, drawn = (recipe_of(key, Setting(fit=fit, shortest=0.1)).fit for fit in get_args(Fitting))
     assert one == MAP(None, **given)  # type: ignore[arg-type]
-    assert several == MAP(None, **given, starts=3, refit=0.2)  # type: ignore[arg-type]
+    assert several == MAP(None, **given, starts=80, refit=0.2)  # type: ignore[arg-type]
     assert drawn == SliceSampling(None, **given)  # type: ignore[arg-type]
 
 

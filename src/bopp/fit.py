@@ -30,7 +30,8 @@ VARIANCES = (1e-3, 1e3)
 TRENDS = (1e-6, 10.0)
 NOISES = (1e-8, 10.0)
 ROUGH = 0.2  # a length-scale below this may be noise that was taken for a rough function
-AROUND = 1.5  # standard deviations of the priors: how far further climbs begin
+AROUND = 2.0  # standard deviations of the priors: how far from their middle a climb may begin
+CLIMBED = 2  # of several starts
 COARSE = 100  # with more points than this, a quarter of them is fitted first
 
 
@@ -77,8 +78,8 @@ class MAP:
         seen: of more points than this, the model sees the best and others spaced evenly among the rest.
         second_noise: where few points look like a rough function, they are fitted once more beginning with
             this noise, and the better of the two fits counts. None leaves it at the first.
-        starts: how many climbs, the first from the middle of the priors, the others from random points around
-            it; the best counts.
+        starts: of so many points, the middle of the priors and random ones around it, the most probable two
+            are climbed from, and the better end counts. 1 climbs from the middle.
     """
 
     priors: Priors | None = Priors()
@@ -132,8 +133,8 @@ class MAP:
 
     def _climb(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Array:
         start, scale = self._prior((data.X.shape[1] if kernel.ard else 1) + len(self._others))
-        around = start + AROUND * scale * rng.standard_normal((self.starts - 1, len(start)))
-        climbs = [self._staged(first, scale, data, kernel) for first in (start, *around)]
+        firsts = self._promising(start, scale, data, kernel, rng) if self.starts > 1 else [start]
+        climbs = [self._staged(first, scale, data, kernel) for first in firsts]
         theta, found = min(climbs, key=lambda climb: float(climb[1].fun))
         rough = theta[: -len(self._others)].min() < math.log(ROUGH)
         if self.second_noise is None or self.noise is not None or len(data) > COARSE or not rough:
@@ -141,6 +142,19 @@ class MAP:
         noisy = np.append(start[:-1], math.log(self.second_noise))
         other, rival = self._staged(noisy, scale, data, kernel)
         return other if rival.fun < found.fun else theta
+
+    def _promising(
+        self, start: Array, scale: Array, data: Data, kernel: Kernel, rng: np.random.Generator
+    ) -> Array:
+        """The most probable of `start` and points around it."""
+        around = start + AROUND * scale * rng.standard_normal((self.starts - 1, len(start)))
+        thetas = np.clip(np.vstack([start, around]), *self._bounds(len(start)))
+        part, *_ = self._stages(data)[0]
+        gps = [self._gp(theta, kernel) for theta in thetas]
+        heights = [
+            gp.log_likelihood(part) + self._log_prior(theta)[0] for gp, theta in zip(gps, thetas, strict=True)
+        ]
+        return np.asarray(thetas[np.argsort(heights, kind="stable")[::-1][:CLIMBED]])
 
     def _staged(self, theta: Array, scale: Array, data: Data, kernel: Kernel) -> tuple[Array, Any]:
         """Where a climb leads to, and what SciPy found at its end."""

@@ -68,7 +68,7 @@ def paper_run(
     ] = 0.015,
     fit: Annotated[
         Fitting,
-        typer.Option(help="Of length-scales: one climb, the best of three, or a sample to average over."),
+        typer.Option(help="Of length-scales: one climb, a wider search, or a sample to average over."),
     ] = "likelihood",
     noisy: Annotated[
         bool, typer.Option("--noisy", help="Add the noise that the model supposes to evaluations.")

@@ -48,7 +48,7 @@ from bopp.search import Gradients
 from bopp.threads import one_thread
 
 NOISE = 1e-4  # sigma^2
-STARTS, REFIT = 3, 0.2  # climbs of the likelihood, and the growth of the data after which they are made anew
+STARTS, REFIT = 80, 0.2  # of a fit, and the growth of the data after which it is made anew
 GRADIENTS = Gradients(candidates=100, local=50, starts=5)
 
 

@@ -49,9 +49,10 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         initial: random points that all algorithms of a repeat share.
         evaluations: of the acquisition function by DIRECT, at most.
         shortest: the least length-scale, in widths of the box.
-        fit: how length-scales are found: by one climb of the likelihood at each iteration; by the best of
-            several climbs whenever the values have grown by a fifth ("starts"); or not at all, but the
-            acquisition function is averaged over draws from their posterior ("bayesian").
+        fit: how length-scales are found: by one climb of the likelihood at each iteration; by the better of
+            two climbs from the best of 80 points, whenever the values have grown by a fifth ("starts"); or
+            not at all, but the acquisition function is averaged over draws from their posterior
+            ("bayesian").
         noisy: whether evaluations have the noise that the model supposes. What is reported has none.
         outcome: whether the model sees values as they are or standardised.
         count_initial: whether t in beta_t counts the initial points.
