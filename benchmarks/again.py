@@ -52,8 +52,12 @@ def main() -> None:
         for rule in ACQUISITIONS
         for variant in options.variants
     ]
-    pairs = []
-    for key in (Key(repeat, *cell) for repeat in options.repeats for cell in cells):
+    pairs, keys = [], [Key(repeat, *cell) for repeat in options.repeats for cell in cells]
+    if missing := [key.name for key in keys if key not in kept]:
+        parser.error(
+            f"docs/reproduction has no {missing[0]}" + f" and {len(missing) - 1} others" * (len(missing) > 1)
+        )
+    for key in keys:
         pairs.append((perform(key, folder.setting), kept[key]))
         if another_end(*pairs[-1]):
             here, there = map(end, pairs[-1])

@@ -86,8 +86,12 @@ def test_ei_of_a_certain_value_is_its_difference_to_the_best(ceiling: float) -> 
     gaps = np.array([-1.0, 0.0, 0.5, 3.0])
     score, by_mean, by_sd = ei(seen.best + gaps, np.zeros(4), seen)
     np.testing.assert_allclose(score, np.clip(gaps, 0.0, ceiling), rtol=1e-12)
-    np.testing.assert_array_equal(by_mean, [0.0, 0.0, 1.0, 1.0 if ceiling == math.inf else 0.0])
-    np.testing.assert_array_equal(by_sd, 0.0)
+    np.testing.assert_array_equal(by_mean, [0.0, 0.5, 1.0, 1.0 if ceiling == math.inf else 0.0])
+    np.testing.assert_allclose(by_sd, [0.0, norm.pdf(0.0), 0.0, 0.0])
+    nearly = ei(seen.best + gaps, np.full(4, 1e-12), seen)
+    for exact, almost in zip((score, by_mean, by_sd), nearly, strict=True):
+        np.testing.assert_allclose(exact, almost, atol=1e-11)
+    assert np.isnan(ei(np.array([math.nan, 1.0]), np.array([0.0, math.nan]), seen)[0]).all()
     among = ei(seen.best + gaps, np.array([0.3, 0.0, 0.3, 0.0]), seen)[0]
     alone = ei(seen.best + gaps[[0, 2]], np.array([0.3, 0.3]), seen)[0]
     np.testing.assert_array_equal(among[[0, 2]], alone)

@@ -262,9 +262,13 @@ def test_options_reach_the_experiment(bopp: Bopp, tmp_path: Path, requests: list
     words = (
         "--problems nn_wine --acquisitions pi,ei --variants pp0,bo --repeats 3 --first-repeat 20 "
         "--kernel isotropic --maximiser gradients --iterations 7 --evaluations 50 --shortest 0.02 "
+        "--fit bayesian --noisy "
         "--outcome standardised --count-initial --splits each --metric accuracy --workers 3"
     )
-    assert bopp("paper", "run", "--out", tmp_path, *words.split()).code == 0
+    ended = bopp("paper", "run", "--out", tmp_path, *words.split())
+    assert ended.code == 0
+    shown = f"bopp paper table --out={tmp_path} --kernel=isotropic --maximiser=gradients"
+    assert ended.err.splitlines()[-1].endswith(f"Next: {shown}")
     (request,) = requests
     assert request.keys == experiment.plan(
         ["nn_wine"], ["pi", "ei"], ["pp0", "bo"], range(20, 23), "isotropic", "gradients"
@@ -273,6 +277,8 @@ def test_options_reach_the_experiment(bopp: Bopp, tmp_path: Path, requests: list
         iterations=7,
         evaluations=50,
         shortest=0.02,
+        fit="bayesian",
+        noisy=True,
         outcome="standardised",
         count_initial=True,
         splits="each",
@@ -293,6 +299,19 @@ def test_quick_is_a_small_whole_of_which_parts_can_be_chosen(
     assert bopp("paper", "run", "--out", tmp_path / "b", *words.split()).code == 0
     assert requests[1].keys == experiment.plan(["hart6"], variants=["bo"], repeats=range(3))
     assert requests[1].setting == Setting(iterations=4)
+
+
+def test_ancestors_are_problems(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
+    assert bopp("paper", "run", "--out", tmp_path, "--problems", "ancestors").code == 0
+    assert {key.problem for key in requests[0].keys} == {"nnet_cancer", "nnet_boston"}
+
+
+def test_what_curves_show_can_be_packed_alone(bopp: Bopp, tiny: Path) -> None:
+    before = {run.key: run for run in Folder(tiny).runs()}
+    assert bopp("paper", "pack", "--out", tiny, "--curves").code == 0
+    assert {run.key: run for run in Folder(tiny).runs()} == {
+        key: run.best_so_far() for key, run in before.items()
+    }
 
 
 def test_only_what_is_missing_is_run(bopp: Bopp, tiny: Path, requests: list[Request]) -> None:

@@ -36,6 +36,21 @@ def test_a_bowl_of_n_dimensions_is_left_after_about_n_steps() -> None:
     assert all(after <= before for before, after in pairwise(values))
 
 
+def test_on_a_saddle_it_still_goes_downhill_and_arrives() -> None:
+    def wavy(w: Array) -> tuple[float, Array]:  # concave where it begins, with a bottom at -pi / 2
+        return float(np.sum(np.sin(w) + 0.05 * w**2)), np.cos(w) + 0.1 * w
+
+    start = np.array([1.4, 1.1, 0.6, 2.0])
+    steps = conjugate._descent(wavy, start)
+    values = [wavy(w)[0] for w, _ in zip(steps, range(80), strict=False)]
+    assert all(after <= before for before, after in pairwise(values))
+    assert len(set(values[:20])) < 20  # a step that leads uphill is not taken
+    assert (
+        np.linalg.norm(wavy(list(zip(conjugate._descent(wavy, start), range(80), strict=False))[-1][0])[1])
+        < 1e-4
+    )
+
+
 def test_cross_entropy_is_half_the_surprise_of_two_classes() -> None:
     outputs, targets = np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([[1.0, 0.0], [1.0, 0.0]])
     assert cross_entropy(outputs, targets) == pytest.approx(-(np.log(0.8) + np.log(0.4)) / 4)

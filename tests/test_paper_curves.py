@@ -1,9 +1,11 @@
 """Whole curves beside BO's, worked by hand."""
 
+from itertools import product
+
 import pytest
 
 from bopp.paper.curves import courses, lines
-from bopp.paper.runs import Key, Run, Variant
+from bopp.paper.runs import ACQUISITIONS, VARIANTS, Key, Run, Variant
 
 
 def run(
@@ -53,3 +55,21 @@ def test_only_the_papers_own_problems_are_panels(problem: str) -> None:
     runs = [run("bo", 2.0, 1.0, problem=problem), run("pp0", 2.0, 0.5, problem=problem)]
     assert courses(runs, initial=1) == []
     assert lines(runs, initial=1) == []
+
+
+def test_a_panel_without_a_variant_does_not_count_for_it() -> None:
+    others = [run("bo", 2.0, 1.0, problem="dropwave"), run("pp01", 2.0, 0.5, problem="dropwave")]
+    text = lines([PLAIN, run("pp0", *PLAIN.values), *others], initial=1)
+    counts = {row.split("|")[1].strip(): row.split("|")[2].strip() for row in text if row.startswith("| ")}
+    assert counts["PP01"] == "1 of 1"
+    assert counts["PP0 (control)"] == "0 of 1"
+
+
+def test_with_the_isotropic_kernel_only_ucb_on_real_problems_is_a_panel() -> None:
+    keys = [
+        Key(0, problem, acquisition, variant, "isotropic")
+        for problem, acquisition in product(("svm_wine", "hart6"), ACQUISITIONS)
+        for variant in VARIANTS[:2]
+    ]
+    found = courses([Run(key, False, (0.1, 0.2), None, 0.0) for key in keys], initial=1)
+    assert [course.panel for course in found] == [("svm_wine", "ucb", "isotropic")]

@@ -149,6 +149,10 @@ def test_noise_is_added_to_what_is_told_and_not_to_what_is_reported(monkeypatch:
     assert abs(noise["bo"].mean()) < 0.003
     np.testing.assert_allclose(noise["bo"], noise["pp01"], atol=1e-12)
     told.clear()
+    run = perform(Key(4, "dropwave", "ei", "bo"), Setting(initial=3, iterations=2, noisy=True))
+    added = np.array(told) - np.array(run.values) - cast(float, problem("dropwave").optimum)
+    np.testing.assert_allclose(added, noise["bo"][:5], atol=1e-6)  # whatever the number of iterations
+    told.clear()
     run = perform(Key(4, "dropwave", "ei", "bo"), Setting(initial=20, iterations=0))
     assert told == pytest.approx(np.array(run.values) + problem("dropwave").optimum, abs=1e-6)
 

@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from bopp.errors import PaperError
 from bopp.paper.cells import cells
+from bopp.paper.machine import this_machine
 from bopp.paper.markdown import NOTHING
 from bopp.paper.runs import Acquisition, Folder, Kernel, Key, Maximiser, Run, Setting, Variant
 from bopp.paper.table import as_rows, render
@@ -123,7 +125,7 @@ def test_plain_bo_is_held_against_the_paper(folder: Folder) -> None:
     keep(folder, "rastrigin", "bo", numbered(0.3, 0.31), "pi")
     keep(folder, "griewank", "bo", numbered(0.00001, 0.0), "pi")
     text = render(folder)
-    assert "Of 3 synthetic cells of plain BO, 2 are within, and 1 differ by the test (p < 0.05)." in text
+    assert "Of 3 synthetic cells of plain BO, 2 within; by the test 1 different (p < 0.05)." in text
     rows = text[text.index("## Plain BO") :]
     figures = ["0.3050±0.0050", "0.0524±0.2285", "no", "+4.8", "<0.001"]
     assert line(rows, "Rastrigin") == ["Rastrigin", "PI", "2", *figures]
@@ -189,3 +191,27 @@ def test_no_runs_are_an_error(folder: Folder, tmp_path: Path) -> None:
         render(folder, "isotropic")
     with pytest.raises(PaperError, match="holds no experiment"):
         render(Folder(tmp_path / "nowhere"))
+
+
+def test_a_public_ancestor_stands_beside_the_problem_that_came_of_it(folder: Folder) -> None:
+    keep(folder, "nnet_cancer", "bo", numbered(0.95, 0.96))
+    keep(folder, "nnet_cancer", "pp0", numbered(0.95, 0.97))
+    text = render(folder)
+    assert below(text, "nnet_cancer, f")[1:4] == ["paper's NN_cancer", "20", "0.9585±0.0006"]
+    assert line(text, "PP0 (control), problems not in the paper")[2] == NOTHING
+    assert "Of 1 ancestors' cells of plain BO" in text
+
+
+def test_machines_are_counted(folder: Folder) -> None:
+    keep(folder, "dropwave", "bo", numbered(0.2, 0.4))
+    run = folder.runs()[0]
+    folder.save(msgspec.structs.replace(run, machine=this_machine()))
+    text = render(folder)
+    assert f"- 1 runs: {this_machine()}" in text
+    assert "- 1 runs: not recorded" in text
+
+
+def test_a_table_that_is_not_there_is_answered_by_those_that_are(folder: Folder) -> None:
+    keep(folder, "dropwave", "bo", numbered(0.2), maximiser="gradients")
+    with pytest.raises(PaperError, match="only with ard and gradients"):
+        render(folder)

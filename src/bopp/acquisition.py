@@ -47,16 +47,14 @@ def ei(mean: Array, sd: Array, known: Known) -> Scores:
 
 def _excess(mean: Array, sd: Array, level: float) -> Scores:
     """How far f is above a level on average, counting 0 where it is below."""
-    doubtful = sd > 0.0
-    if not doubtful.all():  # where the value is certain, the excess is the difference
-        score, by_mean, by_sd = _excess(mean, np.where(doubtful, sd, 1.0), level)
-        above = mean > level
-        return (
-            np.where(doubtful, score, np.where(above, mean - level, 0.0)),
-            np.where(doubtful, by_mean, above),
-            np.where(doubtful, by_sd, 0.0),
-        )
-    z = (mean - level) / sd
+    certain = sd == 0.0
+    gap = mean - level
+    if certain.any():  # there the excess is the difference, and z an infinity
+        z = np.where(certain, np.copysign(np.inf, gap), gap / np.where(certain, 1.0, sd))
+        z = np.where(certain & (gap == 0.0), 0.0, z)
+        score = np.where(certain, np.maximum(gap, 0.0), sd * np.exp(log_h(np.where(certain, 0.0, z))[0]))
+        return score, scipy.special.ndtr(z), _density(z)
+    z = gap / sd
     return sd * np.exp(log_h(z)[0]), scipy.special.ndtr(z), _density(z)
 
 

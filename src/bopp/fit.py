@@ -79,7 +79,7 @@ class MAP:
         second_noise: where few points look like a rough function, they are fitted once more beginning with
             this noise, and the better of the two fits counts. None leaves it at the first.
         starts: of so many points, the middle of the priors and random ones around it, the most probable two
-            are climbed from, and the better end counts. 1 climbs from the middle.
+            are climbed from, and the better end counts. 1 climbs from the middle, which may end higher.
     """
 
     priors: Priors | None = Priors()
@@ -154,7 +154,7 @@ class MAP:
         heights = [
             gp.log_likelihood(part) + self._log_prior(theta)[0] for gp, theta in zip(gps, thetas, strict=True)
         ]
-        return np.asarray(thetas[np.argsort(heights, kind="stable")[::-1][:CLIMBED]])
+        return np.asarray(thetas[np.argsort(-np.array(heights), kind="stable")[:CLIMBED]])
 
     def _staged(self, theta: Array, scale: Array, data: Data, kernel: Kernel) -> tuple[Array, Any]:
         """Where a climb leads to, and what SciPy found at its end."""

@@ -71,7 +71,7 @@ def paper_run(
         typer.Option(help="Of length-scales: one climb, a wider search, or a sample to average over."),
     ] = "likelihood",
     noisy: Annotated[
-        bool, typer.Option("--noisy", help="Add the noise that the model supposes to evaluations.")
+        bool, typer.Option("--noisy", help="Add noise of the variance 1e-4 to evaluations.")
     ] = False,
     outcome: Annotated[Outcome, typer.Option(help="Values as the model sees them.")] = "raw",
     count_initial: Annotated[
@@ -181,7 +181,7 @@ def paper_theory(
 def paper_pack(
     out: Out,
     curves: Annotated[
-        bool, typer.Option("--curves", help="Keep of each value only the best so far.")
+        bool, typer.Option("--curves", help="Keep only the best value so far; the others are lost.")
     ] = False,
 ) -> None:
     """Put all runs of a folder into one small file, to keep or to send; all commands can read it too."""

@@ -29,6 +29,7 @@ FIRST_DAMPING = 5e-7
 NEARBY = 5e-5  # his sigma: how far apart the gradients are that give the curvature
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def conjugate_gradients(train: Rows, validation: Rows, neurons: int, seed: int) -> Trained:
     """Train a softmax classifier on the cross-entropy, with inputs scaled to [-1, 1] and one-hot Y."""
     weights = nguyen_widrow(train, neurons, np.random.default_rng(seed))

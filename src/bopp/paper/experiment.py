@@ -22,7 +22,7 @@ import numpy as np
 from bopp import acquisition as acquisitions
 from bopp import outcome
 from bopp.errors import PaperError
-from bopp.fit import LENGTHSCALES, MAP, SliceSampling
+from bopp.fit import MAP, Fit, SliceSampling
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.optimizer import Optimizer
@@ -47,7 +47,7 @@ from bopp.recipe import Recipe
 from bopp.search import Gradients
 from bopp.threads import one_thread
 
-NOISE = 1e-4  # sigma^2
+NOISE = 1e-4  # sigma^2, where it is added to evaluations
 STARTS, REFIT = 80, 0.2  # of a fit, and the growth of the data after which it is made anew
 GRADIENTS = Gradients(candidates=100, local=50, starts=5)
 
@@ -88,20 +88,20 @@ def recipe_of(key: Key, setting: Setting) -> Recipe:
     return replace(
         recipe,
         kernel=SquaredExponential(ard=key.kernel == "ard"),
-        fit=_fitting(setting),
+        fit=_fitting(recipe.fit, setting),
         search=recipe.search if key.maximiser == "direct" else GRADIENTS,
         initial=Uniform(setting.initial),
         outcome=outcome.raw if setting.outcome == "raw" else outcome.standardised,
     )
 
 
-def _fitting(setting: Setting) -> MAP:
-    """How length-scales are found; the signal variance is 1 and the noise known, whichever way."""
-    given: dict[str, Any] = {"priors": None, "variance": 1.0, "noise": NOISE}
-    given["lengthscale"] = setting.shortest, LENGTHSCALES[1]
-    if setting.fit == "bayesian":
-        return SliceSampling(**given)
-    return MAP(**given, starts=STARTS, refit=REFIT) if setting.fit == "starts" else MAP(**given)
+def _fitting(paper: Fit, setting: Setting) -> Fit:
+    """How length-scales are found; the signal variance and the noise are the paper's, whichever way."""
+    if not isinstance(paper, MAP) or setting.fit == "likelihood":
+        return paper
+    if setting.fit == "starts":
+        return replace(paper, starts=STARTS, refit=REFIT)
+    return SliceSampling(None, paper.variance, paper.noise, lengthscale=paper.lengthscale)
 
 
 def instance_of(key: Key, setting: Setting) -> int:
@@ -137,20 +137,26 @@ def perform(key: Key, setting: Setting) -> Run:
     task = _loaded(key.problem, instance_of(key, setting), setting)
     optimizer = Optimizer(task.space, "minimize", seed=key.repeat, recipe=recipe_of(key, setting))
     began, measured = time.perf_counter(), []
-    count = setting.initial + setting.iterations
-    noise = np.random.default_rng([key.repeat, count]).normal(0.0, setting.noisy * math.sqrt(NOISE), count)
-    for added in noise:
+    machine = this_machine()
+    for _ in range(setting.initial + setting.iterations):
         trial = optimizer.ask()
         measured.append(task.measure(trial.params))
-        optimizer.tell(trial, task.value(measured[-1]) + added)
+        optimizer.tell(
+            trial, task.value(measured[-1]) + (_noise(key, trial.number) if setting.noisy else 0.0)
+        )
     return Run(
         key=key,
         regret=task.optimum is not None,
         values=rounded(one.reported for one in measured),
         accuracy=rounded(one.accuracy for one in measured if one.accuracy is not None) or None,
         seconds=round(time.perf_counter() - began, 2),
-        machine=this_machine(),
+        machine=machine,
     )
+
+
+def _noise(key: Key, number: int) -> float:
+    """The noise of an evaluation, the same for all algorithms and problems of a repeat."""
+    return float(np.random.default_rng([key.repeat, number, 4]).normal(0.0, math.sqrt(NOISE)))
 
 
 def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> Iterator[Key]:

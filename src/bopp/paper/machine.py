@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import platform
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
-import scipy
+import scipy.linalg  # brings a BLAS of its own
 import threadpoolctl
 
 
-class Machine(msgspec.Struct, frozen=True, order=True):
+class Machine(msgspec.Struct, frozen=True):
     """The processor, what NumPy uses of it, and which routines linear algebra has chosen for it."""
 
     processor: str
@@ -24,20 +24,25 @@ class Machine(msgspec.Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         versions = f"NumPy {self.numpy}, SciPy {self.scipy}"
-        return f"{self.processor} ({self.features}), {versions}, {' and '.join(self.blas)}"
+        blas = " and ".join(self.blas) or "an unknown BLAS"
+        return f"{self.processor} ({self.features}), {versions}, {blas}"
 
 
 @cache
 def this_machine() -> Machine:
     """The machine that this is."""
-    importlib.import_module("scipy.linalg")  # brings a library of its own
     found = [one for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
-    blas = {f"{one['internal_api']} {one['version']} for {one.get('architecture')}" for one in found}
-    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
+    blas = {" ".join(_named(one)) for one in found}
+    extensions = np.show_config(mode="dicts").get("SIMD Extensions", {})  # missing where there are none
     used = [*extensions.get("baseline", []), *extensions.get("found", [])]  # the newest last
     return Machine(
         _processor(), (used or ["no extensions"])[-1], tuple(sorted(blas)), np.__version__, scipy.__version__
     )
+
+
+def _named(library: dict[str, Any]) -> list[str]:
+    kernel = library.get("architecture")  # which not every library tells
+    return [library["internal_api"], str(library["version"]), *(["for", kernel] if kernel else [])]
 
 
 def _processor() -> str:

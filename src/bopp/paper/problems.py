@@ -3,10 +3,11 @@
 Four are synthetic, on [-1, 1]^d, with a known optimum, and have a shifted version whose optimum is not the
 centre of the box, where DIRECT looks first. Four tune a real model on real data; svm_wine needs scikit-learn.
 
-nnet_cancer and nnet_boston are what nn_cancer and nn_housing seem to come from: functions with the same four
-parameters and ranges in the program of Wang and Jegelka (2017, github.com/zi-w/Max-value-Entropy-Search),
-which the paper cites. Rows are dealt out in turn there, not at random. The network of nnet_cancer is MATLAB's
-patternnet, which is trained by scaled conjugate gradients: mu, mu_dec and mu_inc have no effect.
+nnet_cancer and nnet_boston are made in the manner of what nn_cancer and nn_housing seem to come from:
+functions of these names with the same four parameters and ranges in the program of Wang and Jegelka (2017,
+github.com/zi-w/Max-value-Entropy-Search), which the paper cites. Rows are dealt out in turn there, not at
+random; they are the same rows in another order, and the random weights are others. The network of nnet_cancer
+is MATLAB's patternnet, which is trained by scaled conjugate gradients: mu, mu_dec and mu_inc have no effect.
 """
 
 from __future__ import annotations

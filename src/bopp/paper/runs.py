@@ -47,13 +47,13 @@ class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Args:
         iterations: after the initial points.
         initial: random points that all algorithms of a repeat share.
-        evaluations: of the acquisition function by DIRECT, at most.
+        evaluations: of the acquisition function by DIRECT, which finishes the round that it is in.
         shortest: the least length-scale, in widths of the box.
         fit: how length-scales are found: by one climb of the likelihood at each iteration; by the better of
             two climbs from the best of 80 points, whenever the values have grown by a fifth ("starts"); or
-            not at all, but the acquisition function is averaged over draws from their posterior
-            ("bayesian").
-        noisy: whether evaluations have the noise that the model supposes. What is reported has none.
+            not at all, but the acquisition function is averaged over draws from their posterior, with a
+            prior that is flat in their logarithms ("bayesian").
+        noisy: whether noise of the variance 1e-4 is added to evaluations. What is reported has none.
         outcome: whether the model sees values as they are or standardised.
         count_initial: whether t in beta_t counts the initial points.
         splits: one split and one weight seed for all repeats ("fixed"), one for each repeat ("each"), or the
@@ -100,7 +100,7 @@ class Run(msgspec.Struct, frozen=True):
     regret: bool
     values: tuple[float, ...]
     accuracy: tuple[float, ...] | None
-    seconds: float
+    seconds: float  # without the evaluations that an earlier run of the same process had made
     machine: Machine | None = None  # unknown for runs of earlier versions
 
     def curve(self, initial: int) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 from bopp.paper import agreement, curves
 from bopp.paper.cells import Cell, cells
 from bopp.paper.markdown import NOTHING, markdown, p_value
-from bopp.paper.published import HEADS, RUNS, TITLES, Average, even, title
+from bopp.paper.published import ANCESTOR_OF, HEADS, RUNS, TITLES, Average, even, title
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Kernel, Maximiser, Run, Variant
 from bopp.paper.statistics import Comparison, summarise
 
@@ -67,7 +67,10 @@ def _results(found: Sequence[Cell]) -> list[str]:
         name = f"{title(first.problem)}, {'S_T' if first.regret else 'f'}"
         rows.append([name, "ours", count, *(ours.get(variant, NOTHING) for variant in VARIANTS)])
         if paper:
-            rows.append(["", "paper", str(RUNS), *(paper.get(variant, NOTHING) for variant in VARIANTS)])
+            whose = (
+                f"paper's {title(ANCESTOR_OF[first.problem])}" if first.problem in ANCESTOR_OF else "paper"
+            )
+            rows.append(["", whose, str(RUNS), *(paper.get(variant, NOTHING) for variant in VARIANTS)])
     return markdown(["problem", "", "n", *(HEADS[variant] for variant in VARIANTS)], rows)
 
 
@@ -110,7 +113,7 @@ def _summaries(found: Sequence[Cell]) -> list[str]:
         it = summarise([cell.pairs for cell in chosen if cell.pairs])
         if not it.cells:
             continue
-        bold = [cell.no_worse_in_paper for cell in chosen if cell.paper]
+        bold = [] if ours else [cell.no_worse_in_paper for cell in chosen if cell.paper]
         effect, interval = NOTHING, NOTHING
         if it.effect is not None and it.low is not None and it.high is not None:
             effect, interval = f"{it.effect:+.3f} ({it.varied})", f"[{it.low:+.3f}, {it.high:+.3f}]"
