@@ -96,5 +96,5 @@ def test_every_picture_of_the_page_is_there() -> None:
     named = [
         part.split(")")[0].split("#")[0] for part in (DOCS / "reproduction.md").read_text().split("](")[1:]
     ]
-    assert sum(name.endswith(".png") for name in named) == 9
+    assert sum(name.endswith(".png") for name in named) == 12
     assert [name for name in named if not (DOCS / name).exists()] == []
