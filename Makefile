@@ -163,7 +163,7 @@ reproduction: .venv/test
 	$(RUN)/bopp paper table --out $(PAPER) --kernel isotropic > $(PAPER)/table-isotropic.md
 	$(RUN)/bopp paper figures --out $(PAPER)
 	$(RUN)/bopp paper theory --out $(PAPER) > $(PAPER)/theory.txt
-	$(RUN)/bopp paper run --out $(SECOND) --problems shifted --maximiser gradients --fit starts --iterations 50 --variants bo,pp01,pp0 --repeats 200
+	$(RUN)/bopp paper run --out $(SECOND) --problems shifted --maximiser gradients --fit starts --iterations 50 --variants bo,pp01,pp0 --repeats 149
 	$(RUN)/bopp paper pack --out $(SECOND) --curves
 	$(RUN)/bopp paper table --out $(SECOND) --maximiser gradients > $(SECOND)/table.md
 	$(RUN)/bopp paper figures --out $(SECOND)

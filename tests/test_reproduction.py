@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from bopp.paper.cells import cells
 from bopp.paper.experiment import perform
 from bopp.paper.problems import ANCESTORS, REAL, SHIFTED, SYNTHETIC
-from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Kernel, Key, Maximiser, Run, Setting
+from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Kernel, Key, Maximiser, Run, Setting, Variant
+from bopp.paper.statistics import summarise
 from bopp.paper.table import render
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -31,8 +33,8 @@ def runs(folder: Folder) -> dict[Key, Run]:
 def test_the_experiment_is_whole(folder: Folder, runs: dict[Key, Run]) -> None:
     assert folder.setting == Setting()
     counts = Counter((key.problem, key.acquisition, key.variant, key.kernel) for key in runs)
-    cells = [(a, v) for a in ACQUISITIONS for v in VARIANTS]
-    assert {counts[name, *cell, "ard"] for name in (*SYNTHETIC, *REAL) for cell in cells} == {20}
+    columns = [(a, v) for a in ACQUISITIONS for v in VARIANTS]
+    assert {counts[name, *column, "ard"] for name in (*SYNTHETIC, *REAL) for column in columns} == {20}
     assert {counts[name, "ucb", variant, "isotropic"] for name in REAL for variant in VARIANTS} == {20}
     assert {counts[name, rule, "bo", "ard"] for name in ANCESTORS for rule in ACQUISITIONS} == {10}
     assert {len(run.values) for run in runs.values()} == {105}
@@ -52,6 +54,18 @@ def test_the_second_arm_is_whole(second: Folder) -> None:
     }
     assert {run.key for run in runs} == wanted
     assert all(run.machine for run in runs)
+
+
+@pytest.mark.parametrize("variant", ["pp01", "pp0"])
+def test_the_second_arm_excludes_an_effect_of_a_tenth_of_a_standard_deviation(
+    second: Folder, variant: Variant
+) -> None:
+    found = cells(second, "ard", "gradients")
+    it = summarise([cell.pairs for cell in found if cell.variant == variant and cell.pairs])
+    assert it.cells == it.varied == 12
+    assert it.low is not None
+    assert it.high is not None
+    assert -0.1 < it.low < it.high < 0.1
 
 
 @pytest.mark.parametrize(
