@@ -61,10 +61,10 @@ test-lowest: .venv-lowest/ready
 	$(LOWEST)/python -m pytest -n 2 --ignore tests/bridges -W ignore::DeprecationWarning
 
 test-processors: .venv/test
-	$(RUN)/python tests/processors.py -n 2 $(ENGINE_TESTS)
+	$(RUN)/python tests/support/processors.py -n 2 $(ENGINE_TESTS)
 
 test-two-processors: .venv/test
-	$(RUN)/python tests/processors.py --two -n 2 $(ENGINE_TESTS)
+	$(RUN)/python tests/support/processors.py --two -n 2 $(ENGINE_TESTS)
 
 test-bridges: test-optuna test-sklearn test-botorch test-ray
 
@@ -171,7 +171,7 @@ reproduction: .venv/test
 
 # the notebook of the examples, run anew and saved with what it shows
 notebook: .venv/test
-	$(RUN)/python tests/notebooks.py
+	$(RUN)/python tests/support/notebooks.py
 
 pictures: .venv/examples
 	$(RUN)/python docs/pictures.py

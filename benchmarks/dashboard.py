@@ -20,9 +20,9 @@ import numpy as np
 
 import bopp
 from bopp.trial import Trial
-from browsers import Browser, browser
-from dashboards import Client, children, dashboard, memory
 from report import heading, markdown, publish
+from support.browsers import Browser, browser
+from support.dashboards import Client, children, dashboard, memory
 
 FIRST, UPDATE, BEHIND, TAB, SERVER, DELAY = 1.0, 0.2, 1.0, 300.0, 200.0, 1.05  # wanted: at most this
 UPDATES = 20

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import bopp
-from browsers import Browser, browser
-from dashboards import dashboard
+from support.browsers import Browser, browser
+from support.dashboards import dashboard
 
 FOLDER = Path(__file__).parent / "pictures"
 SPACE: dict[str, bopp.Parameter] = {

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,10 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from bopp import cli
 from bopp.run.interrupts import SIGNALS
-from commands import Bopp, Ended
-from postgres import Server, binaries, room
+from support.commands import Bopp, Ended
+from support.postgres import Server, binaries, no_server, room
 
-pytest_plugins = ["faults"]
+pytest_plugins = ["support.faults"]
 
 if room() != "/tmp":
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room())  # tmp_path in memory: no file waits for a disk
@@ -49,14 +49,6 @@ def no_signal_is_ignored_from_now_on() -> Iterator[None]:
 
 def _handlers() -> dict[int, Any]:
     return {number: signal.getsignal(number) for number in SIGNALS}
-
-
-def no_server() -> NoReturn:
-    """Skip the test; but fail in CI, where a skip would hide untested code."""
-    reason = "no PostgreSQL server found: apt-get install postgresql, or put its bin folder on PATH"
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from bopp import Float, Recipe, Trial, open_study
-from postgres import Server, binaries, room
-from soaked import BESIDE
+from support.postgres import Server, binaries, room
+from support.soaked import BESIDE
 
 ROUND = 75.0  # seconds
 WORKERS = 3  # of each study

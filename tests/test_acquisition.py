@@ -28,7 +28,7 @@ from bopp.acquisition import (
 from bopp.data import Array
 from bopp.errors import RecipeError
 from bopp.known import Known
-from toys import known, smooth
+from support.toys import known, smooth
 
 ALL: list[Callable[[Array, Array, Known], Scores]] = [
     pi,

@@ -24,7 +24,7 @@ from bopp.memory import Memory
 from bopp.model import REMEMBERED, believe
 from bopp.score import AverageScore
 from bopp.space import Space
-from toys import KERNELS, known, peaked, slope, smooth
+from support.toys import KERNELS, known, peaked, slope, smooth
 
 PLANE = {"a": Float(0, 1), "b": Float(0, 1)}
 NOWHERE = np.empty((0, 2))

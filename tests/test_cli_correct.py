@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bopp import open_study
-from commands import Bopp
+from support.commands import Bopp
 
 STUDY = """
 [study]

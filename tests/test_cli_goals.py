@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bopp import AtMost, Float, Problem, open_study
-from commands import Bopp
+from support.commands import Bopp
 
 PROBLEM = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"}, [AtMost("memory", 16.0)])
 ROWS = [(3.0, 1.0, 1.0), (1.0, 2.0, 17.25), (2.0, 1.5, 3.0), (2.5, 4.0, 4.0)]

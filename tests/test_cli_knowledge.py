@@ -17,7 +17,7 @@ from bopp.study.config import load
 from bopp.study.exchange import exported
 from bopp.study.opening import open_config
 from bopp.study.templates import TEMPLATE
-from commands import Bopp
+from support.commands import Bopp
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "n": Int(1, 5)}
 STUDY = """

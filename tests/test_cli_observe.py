@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bopp import AtMost, Choice, Float, Int, Problem, open_study
-from commands import Bopp
+from support.commands import Bopp
 
 SPACE = {
     "method": Choice(["stir", "shake", "leave"]),

@@ -13,7 +13,7 @@ from bopp.cli import terminal
 from bopp.paper import datasets, experiment, problems, table
 from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Key, Run, Setting
-from commands import Bopp, Ended
+from support.commands import Bopp, Ended
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [

@@ -12,9 +12,9 @@ import pytest
 
 import bopp as library
 from bopp import Recipe, Study
-from commands import Bopp
-from test_cli_study import PARAMETERS, assert_plain, assert_refused, started, url_of, wait_for, written
-from versions import store_of_version
+from support.commands import Bopp
+from support.studies import PARAMETERS, assert_plain, assert_refused, started, url_of, wait_for, written
+from support.versions import store_of_version
 
 OVEN = "the oven is being cleaned"
 SLOW = """

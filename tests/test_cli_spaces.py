@@ -11,7 +11,7 @@ import pytest
 
 from bopp import open_study
 from bopp.trial import Trial
-from commands import Bopp
+from support.commands import Bopp
 
 STUDY = """
 [study]

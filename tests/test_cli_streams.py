@@ -11,7 +11,7 @@ import pytest
 from bopp import open_study
 from bopp.cli.terminal import pasted
 from bopp.study.config import load
-from commands import Bopp
+from support.commands import Bopp
 
 STUDY = """\
 [study]

@@ -13,7 +13,7 @@ import pytest
 
 from bopp import AtMost, Problem, open_study
 from bopp.constraint import Holds, Linear
-from commands import Bopp
+from support.commands import Bopp
 
 STUDY = """
 [study]

@@ -23,9 +23,9 @@ from bopp import AtLeast, AtMost, Choice, Float, Linear, Problem, Recipe
 from bopp.dashboard import connections
 from bopp.dashboard.gate import LARGEST
 from bopp.trial import Trial
-from dashboards import PATIENCE, Answer, Client, Dashboard, Sent, answered, dashboard, wait_for
-from faults import Figure
-from test_study_many import many, opened
+from support.dashboards import PATIENCE, Answer, Client, Dashboard, Sent, answered, dashboard, wait_for
+from support.faults import Figure
+from support.workers import many, opened
 
 full_size = pytest.mark.slow  # of a fault: as docs/faults.md says, where a smaller one is tested every time
 

@@ -20,8 +20,8 @@ from selenium.webdriver.remote.webelement import WebElement
 
 import bopp
 from bopp import pseudo
-from browsers import Browser, browser
-from dashboards import Dashboard, dashboard
+from support.browsers import Browser, browser
+from support.dashboards import Dashboard, dashboard
 
 SPACE: dict[str, bopp.Parameter] = {
     "rate": bopp.Float(1e-4, 1.0, log=True),

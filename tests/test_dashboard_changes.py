@@ -17,7 +17,7 @@ import bopp
 from bopp.dashboard.beside import Beside
 from bopp.dashboard.views import Views
 from bopp.errors import StoreError
-from dashboards import PATIENCE, Answer, Client, Dashboard, children, dashboard, wait_for
+from support.dashboards import PATIENCE, Answer, Client, Dashboard, children, dashboard, wait_for
 
 FILE = """
 [study]

@@ -17,7 +17,7 @@ from bopp.errors import BoppError, NoResultError
 from bopp.legible import cut, one_line
 from bopp.view.convergence import convergence
 from bopp.view.values import best_of, broken_by, ranked, remark
-from courses import PROBLEMS, final, walk
+from support.courses import PROBLEMS, final, walk
 
 SEEDS = st.integers(0, 2**32)
 STEPS = st.sampled_from([80, 20, 3, 0])

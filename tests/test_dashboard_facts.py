@@ -22,7 +22,7 @@ from bopp.problem import LARGEST
 from bopp.view.coordinates import coordinates
 from bopp.view.front import front
 from bopp.view.values import broken_by, remark
-from courses import BEGAN, LIMITS, PROBLEMS, SPACE, below, drawn, final, seen_of, walk
+from support.courses import BEGAN, LIMITS, PROBLEMS, SPACE, below, drawn, final, seen_of, walk
 
 KINDS = st.sampled_from(sorted(PROBLEMS))
 SEEDS = st.integers(0, 2**32)

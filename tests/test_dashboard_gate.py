@@ -25,10 +25,9 @@ from bopp.dashboard.changes import ACTS
 from bopp.dashboard.gate import LARGEST, Gate, Hosts, is_local
 from bopp.errors import StoreError
 from bopp.study.exchange import exported
-from commands import Bopp
-from dashboards import PATIENCE, Client, Dashboard, Sent, answered, dashboard, wait_for
-from faults import Figure
-from test_dashboard_keys import flipped
+from support.commands import Bopp
+from support.dashboards import PATIENCE, Client, Dashboard, Sent, answered, dashboard, flipped, wait_for
+from support.faults import Figure
 
 FIELDS: dict[str, dict[str, str]] = {
     "ask": {"count": "1"},

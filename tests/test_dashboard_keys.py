@@ -14,7 +14,7 @@ import bopp
 from bopp import Float, Recipe
 from bopp.dashboard import keys
 from bopp.dashboard.keys import Keys
-from dashboards import Client, Dashboard, dashboard
+from support.dashboards import Client, Dashboard, dashboard, flipped
 
 NAME = "keys"
 
@@ -32,11 +32,6 @@ def entered(some: Keys) -> str:
     session = some.enter(some.link())
     assert session
     return session
-
-
-def flipped(word: str, place: int = 5) -> str:
-    """A word with one letter changed."""
-    return f"{word[:place]}{'a' if word[place] != 'a' else 'b'}{word[place + 1 :]}"
 
 
 def at_once(call: Callable[[], Any], times: int = 8) -> list[Any]:

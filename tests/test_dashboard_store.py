@@ -36,10 +36,10 @@ from bopp.dashboard.views import REST, View, Views
 from bopp.errors import ConfigError
 from bopp.study import schema
 from bopp.study.catalogue import delete_study
-from commands import Bopp
-from dashboards import PATIENCE, Answer, Client, Dashboard, dashboard, wait_for
-from postgres import Server
-from versions import engine_of, store_of_version
+from support.commands import Bopp
+from support.dashboards import PATIENCE, Answer, Client, Dashboard, dashboard, wait_for
+from support.postgres import Server
+from support.versions import engine_of, store_of_version
 
 SOON = 10.0  # seconds for a page that takes one or two on an idle machine, or a minute if it waits
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import typer
 
-import coming
 from bopp.cli import app
-from documents import ROOT, blocks, run, shell_lines, words
+from support import coming
+from support.documents import ROOT, blocks, run, shell_lines, words
 
 PAGES = [
     "README.md",

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import faults
-from faults import FAULTS, YET_TO_COME
+from support import faults
+from support.faults import FAULTS, YET_TO_COME
 
 HERE = Path(__file__).parent
 pytest_plugins = ["pytester"]
@@ -81,7 +81,7 @@ def test_of_no_fault():
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
     """Run tests as those of bopp are run."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE, HERE.parent / "benchmarks"))))
-    pytester.makeconftest('pytest_plugins = ["faults"]')
+    pytester.makeconftest('pytest_plugins = ["support.faults"]')
     pytester.makeini("[pytest]\naddopts = -p no:cacheprovider -m 'not slow'\nmarkers =\n  slow\n  fault")
 
     def run(source: str, *words: str) -> pytest.RunResult:
@@ -115,4 +115,4 @@ def test_any_other_run_shows_no_table(run: Callable[..., pytest.RunResult]) -> N
 def test_a_number_of_no_fault_is_refused(run: Callable[..., pytest.RunResult]) -> None:
     ended = run("import pytest\n@pytest.mark.fault(99)\ndef test_it(): ...")
     assert ended.ret != 0
-    assert "wanted numbers of tests/faults.py, got {99}" in ended.stdout.str() + ended.stderr.str()
+    assert "wanted numbers of faults.py, got {99}" in ended.stdout.str() + ended.stderr.str()

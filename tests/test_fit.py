@@ -25,7 +25,7 @@ from bopp.fit import (
 )
 from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
-from toys import KERNELS, gp_of, slope, smooth
+from support.toys import KERNELS, gp_of, slope, smooth
 
 TREND = Priors(trend=LogNormal(-3.0, 3.0))
 ALL_KERNELS: list[Kernel] = [*KERNELS, SquaredExponential(ard=False), Matern52(ard=False)]

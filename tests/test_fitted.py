@@ -16,7 +16,7 @@ from bopp.fitted import Fitted
 from bopp.gp import Posterior
 from bopp.kernels import Kernel, Matern52
 from bopp.memory import Memory
-from toys import data_of, gp_of, peaked
+from support.toys import data_of, gp_of, peaked
 
 DEFAULT = Recipe.default().fit
 TREND = Priors(trend=LogNormal(-3.0, 3.0))

@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 
 import bopp.bridges
-import processors
 from bopp import (
     Choice,
     Float,
@@ -44,7 +43,8 @@ from bopp import fit as fits
 from bopp import initial as initials
 from bopp import search as searches
 from bopp.errors import StudyError
-from commands import Bopp
+from support import processors
+from support.commands import Bopp
 
 FOLDER = Path(__file__).parent / "fixtures" / "0.1.0"
 sys.path.insert(0, str(FOLDER))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import processors
 from bopp import AtLeast, AtMost, Linear, Result, Study, Trial, fitted, open_study
 from bopp.study.exchange import imported
+from support import processors
 
 FOLDER = Path(__file__).parent / "fixtures" / "0.1.0-goals"
 EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text())

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import processors
 from bopp import Recipe, Result, Trial, fitted, open_study
 from bopp.acquisition import log_ei
 from bopp.fit import MAP, LogNormal, Priors
@@ -20,6 +19,7 @@ from bopp.plain import read_recipe, write_recipe
 from bopp.pseudo import Failed, Pending
 from bopp.search import Gradients
 from bopp.study.exchange import imported
+from support import processors
 
 FOLDER = Path(__file__).parent / "fixtures" / "0.1.0-trend"
 EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text())

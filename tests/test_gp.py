@@ -13,7 +13,7 @@ from bopp.data import Array, Data
 from bopp.gp import GP, cholesky
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.pseudo import Neighbours
-from toys import KERNELS, features, known, slope, smooth
+from support.toys import KERNELS, features, known, slope, smooth
 
 ARD, ISOTROPIC = np.array([0.3, 0.7, 1.5]), np.array([0.5])
 MODELS = [

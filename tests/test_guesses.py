@@ -22,7 +22,7 @@ from bopp.pseudo.guesses import EDGE
 from bopp.search import Gradients
 from bopp.space import Space
 from bopp.suggest import suggest
-from toys import known, slope
+from support.toys import known, slope
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 NOWHERE = np.empty((0, 2))

@@ -13,7 +13,7 @@ from bopp.informed import informed
 from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Pending, Source, Sum, none, sources
 from bopp.suggest import suggest
-from recipes import PRESETS, SOURCES
+from support.recipes import PRESETS, SOURCES
 
 SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}
 PROBLEM = Problem(SQUARE)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, Matern
 
 from bopp.kernels import Kernel, Matern52, SquaredExponential, squared_distance
-from toys import KERNELS
+from support.toys import KERNELS
 
 REFERENCES = [(SquaredExponential(), RBF), (Matern52(), lambda scale: Matern(scale, nu=2.5))]
 

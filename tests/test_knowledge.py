@@ -41,8 +41,8 @@ from bopp.search import Gradients
 from bopp.space import Space
 from bopp.suggest import suggest
 from bopp.trend import Resemblance, Trend, Trended
-from recipes import SOURCES
-from toys import KERNELS, known, slope, smooth
+from support.recipes import SOURCES
+from support.toys import KERNELS, known, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 NOWHERE = np.empty((0, 2))

@@ -5,7 +5,7 @@ import pytest
 
 from bopp.acquisition import Maximum, maximum
 from bopp.data import Array
-from toys import known, smooth
+from support.toys import known, smooth
 
 DRAWS = 400_000
 

@@ -18,7 +18,7 @@ from bopp.model import learn
 from bopp.pseudo import Limits, none
 from bopp.space import Space
 from bopp.suggest import suggest
-from toys import known, smooth
+from support.toys import known, smooth
 
 SPACE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 NOWHERE = np.empty((0, 2))

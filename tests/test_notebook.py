@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bopp import Float, minimize, notebook
-from notebooks import EXAMPLE, METADATA, executed, read, shown, streamed
+from support.notebooks import EXAMPLE, METADATA, executed, read, shown, streamed
 
 RUN = """
 result = bopp.minimize(lambda p: 1 / 0 if p["x"] < 0.3 else p["x"], {"x": (0.0, 1.0)}, budget=8)

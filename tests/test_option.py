@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bopp import Choice, Float, Int, Optimizer, Recipe, minimize
 from bopp.option import MOST_COLUMNS, TRIES
 from bopp.search import Gradients
-from faults import Figure
+from support.faults import Figure
 
 
 def options(count: int) -> Choice:

@@ -13,7 +13,7 @@ import scipy
 import threadpoolctl
 
 from bopp.paper.machine import Machine, this_machine
-from processors import settings
+from support.processors import settings
 
 PRINT = """
 import msgspec

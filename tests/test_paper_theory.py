@@ -18,7 +18,7 @@ from bopp.gp import GP, Posterior, cholesky
 from bopp.kernels import Kernel, SquaredExponential
 from bopp.paper import theory
 from bopp.paper.theory import Assumptions
-from toys import KERNELS, smooth
+from support.toys import KERNELS, smooth
 
 GIVEN = Assumptions(2, 0.01, 3.0, 7.0)
 LINE = GP(SquaredExponential(), np.array([0.2]), 1.0, 0.01)

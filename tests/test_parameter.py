@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bopp import Choice, Fixed, Float, Int, Parameter, Space
 from bopp.errors import BoppError, SpaceError
-from faults import Figure
-from toys import near, spelled_out
+from support.faults import Figure
+from support.toys import near, spelled_out
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -58,7 +58,19 @@ from bopp.plain import (
     write_space,
     write_trial,
 )
-from recipes import ESCAPING, PARTS, PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, mirror, settings, usual
+from support.recipes import (
+    ESCAPING,
+    PARTS,
+    PRESETS,
+    RANDOM,
+    REFUSED,
+    YOURS,
+    Shifted,
+    greedy,
+    mirror,
+    settings,
+    usual,
+)
 
 PLAIN = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

@@ -10,8 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from conftest import no_server
-from postgres import Mode, Server, binaries
+from support.postgres import Mode, Server, binaries, no_server
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
@@ -103,7 +102,7 @@ def test_nothing_is_left_after_the_context(postgres_server: Server) -> None:
 def test_nothing_is_left_after_the_tests_are_killed() -> None:
     program = """
 import os, time
-from postgres import Server, binaries
+from support.postgres import Server, binaries
 server = Server(binaries())
 if os.fork():  # the child is a worker that outlives the tests for a while
     print(server.folder, flush=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from processors import settings
+from support.processors import settings
 
 TOLERANCE = 1e-6  # of the range, as docs/studies.md promises
 SUGGESTIONS = """

@@ -5,7 +5,7 @@ import tomllib
 from typing import Any
 
 import bopp
-from documents import ROOT
+from support.documents import ROOT
 
 
 def project() -> dict[str, Any]:

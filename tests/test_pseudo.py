@@ -22,8 +22,8 @@ from bopp.known import Known
 from bopp.pseudo import MOST_SHOWN, Failed, Neighbours, Pending, Policy, Sum, generate, none
 from bopp.pseudo import pending as untold
 from bopp.trial import State
-from faults import Figure
-from toys import KERNELS, data_of, gp_of, known, smooth
+from support.faults import Figure
+from support.toys import KERNELS, data_of, gp_of, known, smooth
 
 Shape = Literal["box", "corner"]
 SHAPES: list[Shape] = ["box", "corner"]

@@ -5,7 +5,7 @@ import pytest
 
 from bopp.data import Array
 from bopp.quadratic import BOWL, Centred
-from toys import features, slope
+from support.toys import features, slope
 
 DIMENSIONS = [1, 2, 3, 7, 20]
 

@@ -26,38 +26,13 @@ from bopp import (
     pseudo,
 )
 from bopp.errors import NoResultError
-from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.trial import State
-
-RICH: dict[str, Parameter] = {
-    "x": Float(-1.7e308, 1.7e308),
-    "Lernrate 🙂 '\"\0": Float(1e-320, 1e-310, log=True),
-    "n": Int(-(10**40), 10**40),
-    "m": Int(1, 2**63, log=True),
-    "shape": Choice([(1, 2), (3,), (), ((4, None), "x")]),
-    "kind": Choice([None, True, 1, 1.0, "1", "é", 2**70]),
-    "size": Choice([8, 16, 32], ordered=True),
-}
+from support.results import RICH, rich
 
 
 class Colour(Enum):
     RED = 1
-
-
-def rich(seed: int = 0, count: int = 12) -> Result:
-    """A result with finished, failed, pending, queued and observed trials in a space of every kind."""
-    opt = Optimizer(RICH, direction="maximize", seed=seed)
-    rng = np.random.default_rng(seed)
-    for _ in range(count):
-        opt.observe(
-            opt.space.decode(rng.random(opt.space.dimension)), rng.normal() * 10.0 ** rng.integers(-300, 300)
-        )
-    opt.tell(opt.ask(), math.nan)
-    opt.fail(opt.ask(), "Überlauf: \0 🙂 'quoted'")
-    opt.enqueue(opt.trials[0].params)
-    opt.ask(2)
-    return opt.result
 
 
 def made(values: list[float | None], direction: Direction = "minimize") -> Result:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,11 @@ import bopp
 from bopp import Float, Recipe
 from bopp.run.processes import Processes
 from bopp.trial import Trial
-from faults import Figure
+from support.faults import Figure
+from support.waiting import LONG, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux finds every descendant")
 
-LONG = 60.0  # seconds for a busy machine to start something
 SOON = 2.0  # seconds in which all must have ended
 DAY = "86400"
 
@@ -45,13 +45,6 @@ def sleepers(folder: Path) -> list[int]:
             if here and (process / "cmdline").read_bytes().split(b"\0")[0].endswith(b"sleep"):
                 found.append(int(process.name))
     return found
-
-
-def wait_until(true: Callable[[], bool], seconds: float = LONG) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture

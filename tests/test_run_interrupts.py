@@ -24,7 +24,7 @@ from bopp import Float, Params, Recipe
 from bopp.run import interrupts
 from bopp.run.interrupts import heeded, uninterrupted
 from bopp.run.processes import Processes
-from faults import Figure
+from support.faults import Figure
 
 SPACE = {"x": Float(0, 1)}
 STORM = (signal.SIGINT, signal.SIGTERM)

@@ -15,7 +15,7 @@ from bopp.data import Array, Data, History
 from bopp.errors import RecipeError
 from bopp.search import ARRIVED, Direct, Gradients, Score, Search, _foremost, ascend, ranked
 from bopp.space import Space
-from toys import slope
+from support.toys import slope
 
 INSIDE, FACE, CORNER = [0.3, 0.62, 0.81], [0.4, 1.7, 0.55], [-0.5, 1.6, 2.0]
 THRIFTY = Gradients(finalists=4, ample=0.5)  # after one observation, half of the points

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bopp import Choice, Float, Int, Space
 from bopp.errors import SpaceError
 from bopp.parameter import Parameter
-from toys import spelled_out
+from support.toys import spelled_out
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
 

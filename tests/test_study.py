@@ -31,7 +31,7 @@ from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, Store
 from bopp.parameter import Parameter
 from bopp.study import identity, keeping
 from bopp.study.store import Store
-from forks import in_child
+from support.forks import in_child
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5)}
 MIXED: dict[str, Parameter] = {

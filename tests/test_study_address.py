@@ -11,8 +11,8 @@ import bopp as library
 from bopp.errors import BoppError, ConfigError, StoreError
 from bopp.study.address import censored, hidden, is_url, shown, understood, without_password
 from bopp.study.config import load
-from commands import Bopp
-from postgres import Server
+from support.commands import Bopp
+from support.postgres import Server
 
 SECRET = "S3CRET"
 

@@ -27,8 +27,8 @@ from bopp.parameter import Parameter
 from bopp.search import Direct
 from bopp.study.exchange import exported
 from bopp.study.store import Store
-from faults import Figure
-from postgres import Server
+from support.faults import Figure
+from support.postgres import Server
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
 RANDOM = Recipe.random()

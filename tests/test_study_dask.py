@@ -17,8 +17,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from bopp import Params, Study
-from faults import Figure
-from test_study_many import PATIENCE, bowl, kept, opened, started, succeeded, trials_of
+from support.faults import Figure
+from support.workers import PATIENCE, bowl, kept, opened, started, succeeded, trials_of
 
 
 def evaluate(folder: Path, seconds: float, params: Params) -> float:

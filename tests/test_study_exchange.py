@@ -19,8 +19,8 @@ from bopp.errors import StoreError, StudyError
 from bopp.known import Known
 from bopp.plain import write_trial
 from bopp.study.exchange import FORMAT, _read, exported, imported
-from faults import Figure
-from postgres import Server
+from support.faults import Figure
+from support.postgres import Server
 
 SPACE: dict[str, bopp.Parameter] = {
     "rate": Float(1e-6, 1.0, log=True),

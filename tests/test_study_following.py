@@ -24,8 +24,8 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.study import following, identity, schema
 from bopp.study.catalogue import delete_study, names
 from bopp.study.following import Following, Held, Look
-from test_study_many import opened
-from versions import STUDY, engine_of, store_of_version
+from support.versions import STUDY, engine_of, store_of_version
+from support.workers import opened
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").rglob("*.db"))
 MANY = """INSERT INTO bopp_trials (study, number, params, state, value, origin, ticket, revision)

@@ -16,7 +16,7 @@ from bopp import Choice, Float, open_study
 from bopp.errors import CommandError, ConfigError, MissingCommand
 from bopp.study.command import LONGEST_VARIABLE, Command, inert
 from bopp.study.config import load
-from commands import Bopp
+from support.commands import Bopp
 
 PYTHON = shlex.quote(sys.executable)
 

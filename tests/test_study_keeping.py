@@ -17,10 +17,10 @@ import pytest
 
 from bopp import Study
 from bopp.study import keeping
-from faults import Figure
-from forks import in_child
-from test_run_descendants import wait_until
-from test_study_many import fresh, opened, started
+from support.faults import Figure
+from support.forks import in_child
+from support.waiting import wait_until
+from support.workers import fresh, opened, started
 
 HELD_UP = 5.0  # seconds, several leases long
 

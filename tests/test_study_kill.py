@@ -24,9 +24,9 @@ from bopp import Params, Recipe, Space
 from bopp.data import Array, History
 from bopp.initial import Sobol
 from bopp.search import Gradients, Score
-from faults import Figure
-from postgres import Mode, Server
-from test_study_many import (
+from support.faults import Figure
+from support.postgres import Mode, Server
+from support.workers import (
     PATIENCE,
     bowl,
     fresh,

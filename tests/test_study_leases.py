@@ -22,9 +22,9 @@ from bopp import Params, Study
 from bopp.errors import LateTell, TellError
 from bopp.study import keeping
 from bopp.study.store import Moment, Store
-from faults import Figure
-from postgres import Server
-from test_study_many import PATIENCE, bowl, fresh, kind_of, opened, rows, started, succeeded, trials_of
+from support.faults import Figure
+from support.postgres import Server
+from support.workers import PATIENCE, bowl, fresh, kind_of, opened, rows, started, succeeded, trials_of
 
 SILENCE = 20.0  # seconds without a word from a process that should speak
 FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1', seal = NULL"

@@ -16,7 +16,7 @@ import pytest
 
 from bopp import Float, Recipe, Study, open_study
 from bopp.errors import StoreError
-from faults import Figure
+from support.faults import Figure
 
 PATIENCE = 60.0
 SOON = 2.0  # seconds from Ctrl-C to the end

@@ -25,10 +25,10 @@ from bopp.study import schema, sqlite
 from bopp.study.catalogue import names
 from bopp.study.exchange import exported
 from bopp.study.store import Store
-from commands import Bopp
-from forks import in_child
-from postgres import Server
-from versions import store_of_version
+from support.commands import Bopp
+from support.forks import in_child
+from support.postgres import Server
+from support.versions import store_of_version
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 VERSIONS = range(1, schema.VERSION + 1)

@@ -29,8 +29,8 @@ from bopp.study.exchange import exported, imported
 from bopp.study.ledger import LONGEST_TEXT
 from bopp.study.pauses import Pause
 from bopp.study.runner import run_study
-from test_study_many import bowl, kept, opened, started, succeeded
-from versions import engine_of, store_of_version
+from support.versions import engine_of, store_of_version
+from support.workers import bowl, kept, opened, started, succeeded
 
 PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
 OVEN = "the oven is being cleaned"

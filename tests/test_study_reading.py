@@ -19,8 +19,8 @@ from bopp.errors import BoppError, StudyError
 from bopp.study import identity
 from bopp.study.catalogue import overview
 from bopp.study.reading import Reader
-from commands import Bopp
-from faults import Figure
+from support.commands import Bopp
+from support.faults import Figure
 
 RANDOM = Recipe.random()
 PLAIN = Problem(

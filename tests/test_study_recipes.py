@@ -12,7 +12,7 @@ from bopp import Float, open_study
 from bopp import acquisition as acquisitions
 from bopp.errors import BoppError, StudyError
 from bopp.parameter import Parameter
-from recipes import ESCAPING, PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, usual
+from support.recipes import ESCAPING, PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, usual
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 

@@ -13,8 +13,8 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import schema
 from bopp.study.store import Store
-from faults import Figure
-from versions import engine_of, store_of_version
+from support.faults import Figure
+from support.versions import engine_of, store_of_version
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 

@@ -21,8 +21,8 @@ from bopp.study.definition import Definition
 from bopp.study.ledger import Ledger
 from bopp.study.pauses import Pauses
 from bopp.study.store import Store
-from commands import Bopp
-from faults import Figure
+from support.commands import Bopp
+from support.faults import Figure
 
 PROBLEM = Problem(
     {"rate": Float(1e-5, 1, log=True), "kind": Choice(["a", (1, 2), None]), "n": Int(1, 9)},

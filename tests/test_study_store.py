@@ -25,8 +25,8 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import faults, schema, sqlite
 from bopp.study.store import Store
-from faults import Figure
-from forks import in_child
+from support.faults import Figure
+from support.forks import in_child
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
 PARAMS = {"x": 0.5, "n": 2, "c": (1, 2)}

@@ -16,8 +16,8 @@ import pytest
 from bopp import Float, Optimizer, Recipe, Study, Trial, open_study
 from bopp.guard import Guard
 from bopp.parameter import Parameter
-from forks import in_child
-from test_study_many import bowl
+from support.forks import in_child
+from support.workers import bowl
 
 SPACE: dict[str, Parameter] = {"x": Float(-5, 5), "y": Float(0, 15)}
 THREADS = 8

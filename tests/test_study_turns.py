@@ -17,10 +17,9 @@ from bopp import Float, Recipe, Study
 from bopp.errors import StoreError
 from bopp.study import faults, turns
 from bopp.study.connections import IDLE
-from conftest import no_server
-from faults import Figure
-from forks import in_child
-from postgres import Server, binaries
+from support.faults import Figure
+from support.forks import in_child
+from support.postgres import Server, binaries, no_server
 
 SPACE = {"x": Float(0.0, 1.0), "y": Float(-5.0, 5.0)}
 CONNECTED = """SELECT count(*) FROM pg_stat_activity

@@ -27,7 +27,7 @@ from bopp.score import AverageScore
 from bopp.search import Direct, Gradients, Score
 from bopp.space import Space
 from bopp.suggest import suggest
-from toys import data_of, gp_of, known, peaked, slope, smooth
+from support.toys import data_of, gp_of, known, peaked, slope, smooth
 
 PLANE = Space({"a": Float(0, 1), "b": Float(0, 1)})
 MIXED = Space({"x": Float(0, 1), "n": Int(1, 50), "act": Choice(["relu", "tanh", "elu"])})

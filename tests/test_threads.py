@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 import bopp
 from bopp import Data, Float, Known, Optimizer, Params, Recipe, pseudo, threads
 from bopp.threads import one_thread
-from forks import in_child
+from support.forks import in_child
 
 USERS = 3  # threads, which no machine of ours has by default
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}

@@ -12,7 +12,7 @@ from bopp.gp import GP, Posterior
 from bopp.kernels import Matern52, SquaredExponential
 from bopp.outcome import Scale, power, raw
 from bopp.trend import Resemblance, Trend, Trended
-from toys import slope, smooth
+from support.toys import slope, smooth
 
 U = np.random.default_rng(11).random((7, 3))
 COLUMNS = np.array([0, 2])

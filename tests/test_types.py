@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bopp
-from documents import blocks
+from support.documents import blocks
 
 RIGHT = """
 import bopp

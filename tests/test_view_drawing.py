@@ -1,4 +1,3 @@
-import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from bopp.view.drawing import (
 from bopp.view.drawing.style import LINE
 from bopp.view.importance import importance
 from bopp.view.slices import slices as slices_of
+from support.figures import dots_of, legend_of, png_size, run_of, title_of
 
 Draw = Callable[..., Figure]
 ONE_PARAMETER: list[Draw] = [convergence, slices, importances, coordinates, timeline, edf]
@@ -45,44 +45,9 @@ MIXED: dict[str, Parameter] = {
 }
 
 
-def run_of(
-    space: dict[str, Parameter], values: list[float | None], direction: Direction = "minimize"
-) -> Result:
-    """Random points with these values; None is a failed trial."""
-    opt = Optimizer(space, direction)
-    rng = np.random.default_rng(0)
-    for value in values:
-        opt.enqueue(opt.space.decode(rng.random(opt.space.dimension)))
-        opt.tell(opt.ask(), value)
-    return opt.result
-
-
-def title_of(figure: Figure) -> str:
-    return figure.get_suptitle()
-
-
-def legend_of(figure: Figure) -> list[str]:
-    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-
-
 @pytest.fixture
 def mixed() -> Result:
     return run_of(MIXED, [3.0, None, 1.0, 2.0, None, 0.5, 4.0])
-
-
-def png_size(path: Path) -> tuple[int, int]:
-    """Width and height of a picture, from the head of the file."""
-    content = path.read_bytes()
-    assert content.startswith(b"\x89PNG\r\n\x1a\n")
-    assert content.endswith(b"IEND\xaeB`\x82")
-    width, height = struct.unpack(">II", content[16:24])
-    return width, height
-
-
-def dots_of(axes: Axes, label: str = "evaluation") -> np.ndarray:
-    """Where the dots of this label stand."""
-    rows = [np.asarray(row.get_offsets()) for row in axes.collections if row.get_label() == label]
-    return np.concatenate(rows) if rows else np.empty((0, 2))
 
 
 def test_convergence_is_written(mixed: Result, tmp_path: Path) -> None:

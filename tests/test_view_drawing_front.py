@@ -13,8 +13,8 @@ from bopp import AtMost, Float, Problem, Result
 from bopp.errors import MissingExtra, RecipeError
 from bopp.problem import Direction
 from bopp.view.drawing import contour, convergence, coordinates, edf, front, importances, slices
-from test_view_drawing import dots_of, legend_of, png_size, title_of
-from test_view_front import BOTH, FIVE, SPACE, result_of
+from support.figures import dots_of, legend_of, png_size, title_of
+from support.fronts import BOTH, FIVE, SPACE, result_of
 
 MEMORY = [AtMost("memory", 16.0)]
 ROWS = [(3.0, 1.0, 1.0), (1.0, 2.0, 2.0), (2.0, 1.5, 3.0), (1.5, 5.0, 17.0), (2.5, 4.0, 4.0)]

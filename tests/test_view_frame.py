@@ -7,8 +7,8 @@ import pytest
 
 from bopp import AtMost, Choice, Float, Int, Optimizer, Problem, Result, Trial, open_study
 from bopp.errors import MissingExtra, RecipeError, TellError
-from test_result import rich
-from test_rows import OVEN, WHISK, as_observed, whisked
+from support.results import rich
+from support.tables import OVEN, WHISK, as_observed, whisked
 
 SPACE = {"x": Float(0, 1), "layers": Int(1, 9), "kind": Choice(["a", "b"])}
 

@@ -6,26 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bopp import AtLeast, AtMost, Float, Holds, Problem, Result, Trial
+from bopp import AtLeast, AtMost, Holds, Problem
 from bopp.errors import MissingExtra, NoResultError, RecipeError
 from bopp.front import found_reference
-from bopp.problem import Direction
 from bopp.view.front import Hypervolume, front, hypervolume
+from support.fronts import BOTH, FIVE, SPACE, result_of
 
-SPACE = {"x": Float(0, 100)}
-BOTH: dict[str, Direction] = {"error": "minimize", "speed": "maximize"}
 REFERENCE = {"error": 4.0, "speed": 0.0}
-
-
-def result_of(problem: Problem, *rows: tuple[float | None, ...] | None) -> Result:
-    """Trials with these values of a problem; None is a failed trial."""
-    trials = [
-        Trial(n, {"x": float(n)}, "failed", error="no")
-        if row is None
-        else Trial(n, {"x": float(n)}, "done", dict(zip(problem.names, row, strict=True)))
-        for n, row in enumerate(rows)
-    ]
-    return Result(problem, tuple(trials))
 
 
 def test_the_hypervolume_grows_as_by_hand() -> None:
@@ -121,9 +108,6 @@ def test_one_objective_and_no_trial_are_refused(view: object) -> None:
         view(result_of(Problem(SPACE), (1.0,)))
     with pytest.raises(NoResultError, match="got none in 1 trials"):
         view(result_of(Problem(SPACE, BOTH), None))
-
-
-FIVE: dict[str, Direction] = dict.fromkeys("abcde", "minimize")
 
 
 def test_the_objectives_asked_for_are_shown_by_their_names() -> None:

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from bopp import AtMost, Choice, Float, Holds, Int, Optimizer, Problem, Result, Trial, open_study
-from test_rows import whisked
+from support.tables import whisked
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" \x1b[2J\u202e \udcff\nnext"
 

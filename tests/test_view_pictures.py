@@ -19,7 +19,7 @@ from bopp.view.calibration import calibration as calibration_of
 from bopp.view.canvas import DPI, SIZE, save
 from bopp.view.contour import contour as contour_of
 from bopp.view.drawing.course import STATES
-from test_view_drawing import dots_of, legend_of, png_size, run_of, title_of
+from support.figures import dots_of, legend_of, png_size, run_of, title_of
 
 METHODS = [
     *("plot_convergence", "plot_slice", "plot_contour", "plot_parallel", "plot_importance"),

@@ -19,8 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
-import coming
-import documents
 from bopp import Belief, Data
 from bopp.acquisition import log_ei, maximum
 from bopp.data import Array
@@ -30,6 +28,7 @@ from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
 from bopp.pseudo import Cheap, Earlier, Failed, Guesses, Images, Limits, Neighbours, Pending, Policy, none
 from bopp.score import AverageScore
+from support import coming, documents
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)

@@ -45,8 +45,6 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import bopp
 import bopp.bridges.optuna as bridge
-import coming
-import documents
 from bopp import Choice, Float, Int, Parameter, Recipe
 from bopp import outcome as outcomes
 from bopp.bridges.foreign import Translation
@@ -59,7 +57,8 @@ from bopp.problem import AtMost, Direction, Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.space import Space
 from bopp.suggest import suggest
-from forks import in_child
+from support import coming, documents
+from support.forks import in_child
 
 pytestmark = [
     pytest.mark.filterwarnings(

@@ -37,7 +37,6 @@ from ray.tune.search import ConcurrencyLimiter, Repeater
 from ray.tune.search.optuna import OptunaSearch
 
 import bopp
-import documents
 from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Trial
 from bopp.bridges import ray as bridge
 from bopp.bridges.optuna import BoppSampler
@@ -47,6 +46,7 @@ from bopp.plain import read_recipe
 from bopp.problem import AtLeast, AtMost, Holds
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
 from bopp.result import Result
+from support import documents
 
 seeded = settings(derandomize=True, deadline=None, max_examples=40)
 PATIENCE = 180.0  # seconds that a busy machine may take

@@ -35,8 +35,6 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bopp
-import coming
-import documents
 from bopp import Choice, Float, Int, Recipe, Result
 from bopp.bridges.sklearn import BoppSearchCV, earlier
 from bopp.data import Array
@@ -44,6 +42,7 @@ from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.initial import Sobol
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
+from support import coming, documents
 
 X = np.arange(12.0).reshape(-1, 1)
 y = np.zeros(12)

@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 def blocks(document: str) -> list[str]:

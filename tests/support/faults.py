@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import pytest
 
-import postgres
 import report
+from support import postgres
 
 
 class Figure(Protocol):
@@ -168,7 +168,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Let the reports of a test know which faults it is about, in whichever process it runs."""
     for mark in item.iter_markers("fault"):
         if unknown := set(mark.args) - set(FAULTS):
-            raise pytest.UsageError(f"{item.nodeid}: wanted numbers of tests/faults.py, got {unknown}")
+            raise pytest.UsageError(f"{item.nodeid}: wanted numbers of faults.py, got {unknown}")
         item.user_properties += [("fault", number) for number in mark.args]
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from threadpoolctl import threadpool_limits
 
-from documents import ROOT
+from support.documents import ROOT
 
 PAGE = (ROOT / "docs/coming-from.md").read_text()
 SECTIONS = re.split(r"^## ", PAGE, flags=re.MULTILINE)

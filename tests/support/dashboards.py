@@ -276,3 +276,8 @@ def children(pid: int) -> list[int]:
         if int(fields[1]) == pid:
             found.append(int(file.parent.name))
     return found
+
+
+def flipped(word: str, place: int = 5) -> str:
+    """A word with one letter changed."""
+    return f"{word[:place]}{'a' if word[place] != 'a' else 'b'}{word[place + 1 :]}"

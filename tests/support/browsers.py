@@ -14,7 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from dashboards import wait_for
+from support.dashboards import wait_for
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "first_hour.ipynb"
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "first_hour.ipynb"
 PATIENCE = 120  # seconds for a cell that takes a few on an idle machine
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -1,6 +1,6 @@
 """Other processors: NumPy and OpenBLAS choose routines by processor, and take those of another if told to.
 
-python tests/processors.py [--two] PYTEST-ARGUMENTS     the tests as on each processor that this one can play
+processors.py [--two] PYTEST-ARGUMENTS     the tests as on each processor that this one can play
 """
 
 from __future__ import annotations

@@ -1,0 +1,39 @@
+"""A result in which every field of a trial is used."""
+
+import math
+
+import numpy as np
+
+from bopp import (
+    Choice,
+    Float,
+    Int,
+    Optimizer,
+    Result,
+)
+from bopp.parameter import Parameter
+
+RICH: dict[str, Parameter] = {
+    "x": Float(-1.7e308, 1.7e308),
+    "Lernrate 🙂 '\"\0": Float(1e-320, 1e-310, log=True),
+    "n": Int(-(10**40), 10**40),
+    "m": Int(1, 2**63, log=True),
+    "shape": Choice([(1, 2), (3,), (), ((4, None), "x")]),
+    "kind": Choice([None, True, 1, 1.0, "1", "é", 2**70]),
+    "size": Choice([8, 16, 32], ordered=True),
+}
+
+
+def rich(seed: int = 0, count: int = 12) -> Result:
+    """A result with finished, failed, pending, queued and observed trials in a space of every kind."""
+    opt = Optimizer(RICH, direction="maximize", seed=seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        opt.observe(
+            opt.space.decode(rng.random(opt.space.dimension)), rng.normal() * 10.0 ** rng.integers(-300, 300)
+        )
+    opt.tell(opt.ask(), math.nan)
+    opt.fail(opt.ask(), "Überlauf: \0 🙂 'quoted'")
+    opt.enqueue(opt.trials[0].params)
+    opt.ask(2)
+    return opt.result
