@@ -9,18 +9,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-# extras of those who develop bopp, who take what is new
-TOOLS = {"bench", "check", "coming", "coming-ax", "docs", "test"}
 BOUND = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<lowest>[\w.]+)")
 
 
 def constraints(project: dict[str, Any]) -> list[str]:
-    """One line for each library that bopp or an extra for users wants."""
-    extras = project["optional-dependencies"].items()
-    wanted = {
-        *project["dependencies"],
-        *(one for name, libraries in extras for one in libraries if name not in TOOLS),
-    }
+    """One line for each library that bopp or an extra needs."""
+    extras = project["optional-dependencies"].values()
+    wanted = {*project["dependencies"], *(library for extra in extras for library in extra)}
     return [lowest(library) for library in sorted(wanted) if not library.startswith("bopp[")]
 
 

@@ -9,8 +9,12 @@ from support.documents import ROOT
 
 
 def project() -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return table
+    return table("project")
+
+
+def table(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())[name]
+    return found
 
 
 def test_the_citation_is_of_this_version() -> None:
@@ -18,7 +22,8 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 def test_the_changelog_knows_this_version() -> None:
-    assert f"\n## {bopp.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+    heading = "Unreleased" if "dev" in bopp.__version__ else bopp.__version__
+    assert f"\n## {heading}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_pythons_that_are_named_are_tested() -> None:
@@ -30,6 +35,6 @@ def test_the_pythons_that_are_named_are_tested() -> None:
 
 
 def test_the_tools_of_the_checks_have_one_version() -> None:
-    extras = project()["optional-dependencies"]
-    tools = {tool for extra in extras.values() for tool in extra if re.match(r"ruff|mypy", tool)}
+    groups = table("dependency-groups")
+    tools = {tool for group in groups.values() for tool in group if re.match(r"ruff|mypy", str(tool))}
     assert len(tools) == 2, tools

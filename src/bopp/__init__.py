@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bopp.study.catalogue import delete_study, open_study
     from bopp.study.study import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "AtLeast",
