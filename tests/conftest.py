@@ -24,8 +24,20 @@ if room() != "/tmp":
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
 
-settings.register_profile("bopp", deadline=None)  # a busy machine is no failure
-settings.load_profile("bopp")
+settings.register_profile("fast", max_examples=25, deadline=None)  # a busy machine is no failure
+settings.register_profile("thorough", max_examples=200, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))  # --hypothesis-profile overrides it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on PostgreSQL, except for the contract of stores, which `make test` checks there too."""
+    for item in items:
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        chosen = any(isinstance(value, str) and value.split(" ")[0] == "postgres" for value in values)
+        needed = "postgres_server" in getattr(item, "fixturenames", ())
+        if (chosen or needed) and not item.get_closest_marker("contract"):
+            item.add_marker("postgres")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -115,9 +115,7 @@ Tail = Callable[[], tuple[list[str], list[str]]]
 
 
 @pytest.fixture(params=["folder", "file", "sqlite", "sqlite name", "postgres", "postgres name"])
-def tails(
-    request: pytest.FixtureRequest, here: Path, postgres_server: Any
-) -> Iterator[tuple[list[str], list[str]]]:
+def tails(request: pytest.FixtureRequest, here: Path) -> Iterator[tuple[list[str], list[str]]]:
     """How to say which study: after the words of most commands, and of tell, observe and enqueue."""
     where, _, named = request.param.partition(" ")
     name = ["a study"] if named else []

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -43,6 +44,7 @@ return [...document.querySelectorAll("a.scripted img")]
   .filter((e) => e.naturalWidth > 100 && e.offsetWidth > 100)
   .map((e) => e.currentSrc);
 """
+ENDURANCE = pytest.mark.endurance
 BEYOND = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -121,8 +123,14 @@ def come_in(window: Browser, server: Dashboard) -> None:
     window.complaints()  # of a server that is gone
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280, 3840])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (360, "light"),
+        *(pytest.param(*case, marks=ENDURANCE) for case in product([1280, 3840], ["light", "dark"])),
+        pytest.param(360, "dark", marks=ENDURANCE),
+    ],
+)
 def test_every_page_fits_its_screen_and_has_a_name_for_everything(
     inside: Browser, served: Dashboard, width: int, theme: str
 ) -> None:
@@ -148,6 +156,7 @@ def test_stored_markup_is_text_in_a_browser(inside: Browser, served: Dashboard) 
         assert inside.complaints() == []
 
 
+@ENDURANCE
 def test_charts_are_drawn(inside: Browser, served: Dashboard) -> None:
     inside.resize(1280, 800)
     for page, name in (
@@ -162,6 +171,7 @@ def test_charts_are_drawn(inside: Browser, served: Dashboard) -> None:
         assert inside.complaints() == []
 
 
+@ENDURANCE
 def test_pictures_of_the_model_come_when_they_are_drawn_and_anew_when_it_changes(
     tmp_path: Path, window: Browser
 ) -> None:
@@ -182,6 +192,7 @@ def test_pictures_of_the_model_come_when_they_are_drawn_and_anew_when_it_changes
             assert window.complaints() == []
 
 
+@ENDURANCE
 def test_lines_are_selected_by_dragging_and_by_keyboard(inside: Browser, served: Dashboard) -> None:
     inside.resize(1280, 800)
     inside.open(f"{served.address}{path('parallel', 'plain')}")
@@ -233,6 +244,7 @@ def test_another_site_cannot_change_a_study(inside: Browser, served: Dashboard, 
         assert study.paused is None
 
 
+@ENDURANCE
 def test_a_run_is_watched_to_its_end(tmp_path: Path, window: Browser) -> None:
     (tmp_path / "objective.py").write_text(
         "import time\n\n\ndef loss(x, k):\n    time.sleep(0.02)\n    return (x - 0.3) ** 2 + (k == 'a')\n"
@@ -341,6 +353,7 @@ def test_a_laboratory_works_by_mouse_and_keyboard_alone(tmp_path: Path, window: 
         assert study.paused is None
 
 
+@ENDURANCE
 def test_without_scripts_tables_pictures_and_forms_are_there(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     with bopp.open_study(url, "plain", SPACE) as study:
@@ -363,6 +376,7 @@ def test_without_scripts_tables_pictures_and_forms_are_there(tmp_path: Path) -> 
         assert study.trials[8].value == 0.25
 
 
+@ENDURANCE
 def test_the_page_says_that_the_store_is_gone_and_goes_on_by_itself(tmp_path: Path, window: Browser) -> None:
     file, aside = tmp_path / "a.db", tmp_path / "b.db"
     with bopp.open_study(f"sqlite:///{file}", "plain", SPACE) as study:

@@ -36,7 +36,14 @@ def parse(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "docs/guide.md", "docs/goals.md", "docs/knowledge.md", "docs/studies.md"]
+    "document",
+    [
+        "README.md",
+        *(
+            pytest.param(f"docs/{page}.md", marks=pytest.mark.endurance)
+            for page in ("guide", "goals", "knowledge", "studies")
+        ),
+    ],
 )
 def test_the_code_of_a_document_runs(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -61,6 +68,7 @@ def test_a_line_that_no_command_takes_is_noticed(line: str) -> None:
         parse(line)
 
 
+@pytest.mark.endurance
 def test_the_dask_file_of_the_page_runs_as_a_script(tmp_path: Path) -> None:
     (file,) = (block for block in blocks("docs/studies.md") if "LocalCluster" in block)
     (tmp_path / "cluster.py").write_text(file)
@@ -71,6 +79,7 @@ def test_the_dask_file_of_the_page_runs_as_a_script(tmp_path: Path) -> None:
     assert re.fullmatch(r"best [\d.e-]+ {.*'layers': \d}\n", ended.stdout)
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("library", coming.LIBRARIES)
 def test_who_comes_from_another_library_finds_a_good_setting(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,6 +99,7 @@ def test_the_readme_shows_a_session_and_a_picture_in_forty_lines() -> None:
     assert (ROOT / picture[1]).stat().st_size > 10_000
 
 
+@pytest.mark.endurance
 def test_the_example_of_make_run_finds_a_good_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

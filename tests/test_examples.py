@@ -10,6 +10,7 @@ import pytest
 
 import bopp
 
+pytestmark = pytest.mark.endurance
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PATIENCE = 120.0  # seconds for what takes a few on an idle machine
 

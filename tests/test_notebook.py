@@ -47,6 +47,7 @@ def kinds(cell: Any) -> list[tuple[str, set[str]]]:
     return [(output.output_type, set(output.get("data", ()))) for output in cell.outputs]
 
 
+@pytest.mark.endurance
 def test_the_example_runs_and_shows_what_was_committed_with_it(cells: list[Any]) -> None:
     committed = read(EXAMPLE)
     assert len(committed.cells) == len(cells) - len(MORE)
@@ -68,6 +69,7 @@ def test_the_example_has_pictures_tables_and_nothing_of_a_machine() -> None:
         assert place not in EXAMPLE.read_text()
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("place", [0, 1], ids=["without ipywidgets", "with ipywidgets"])
 def test_a_run_is_followed_by_one_line_of_text(cells: list[Any], place: int) -> None:
     cell = cells[place - len(MORE)]
@@ -78,11 +80,13 @@ def test_a_run_is_followed_by_one_line_of_text(cells: list[Any], place: int) -> 
     assert " failed  0." in line
 
 
+@pytest.mark.endurance
 def test_evaluations_in_processes_are_followed_too(cells: list[Any]) -> None:
     assert " 4/4  best " in shown(cells[2 - len(MORE)])
     assert streamed(cells[2 - len(MORE)]) == ""
 
 
+@pytest.mark.endurance
 def test_a_figure_is_displayed_by_show_and_once_with_the_inline_backend(cells: list[Any]) -> None:
     show, inline = cells[3 - len(MORE)], cells[4 - len(MORE)]
     assert [one.output_type for one in show.outputs] == ["display_data", "stream"]
@@ -91,6 +95,7 @@ def test_a_figure_is_displayed_by_show_and_once_with_the_inline_backend(cells: l
     assert ["image/png" in one.data for one in inline.outputs] == [True]
 
 
+@pytest.mark.endurance
 def test_a_study_shows_itself(cells: list[Any]) -> None:
     assert "&lt;b&gt;hostile&lt;/b&gt;" in shown(cells[5 - len(MORE)], "text/html")
 

@@ -35,7 +35,7 @@ def test_a_new_database_is_empty_and_apart_from_others(postgres_server: Server, 
     assert postgres_server.execute(TABLES, other) == [(0,)]
     assert other != postgres_url
     postgres_server.drop_database(other)
-    with pytest.raises(psycopg.OperationalError, match="does not exist"):
+    with pytest.raises(psycopg.OperationalError, match="exist"):
         psycopg.connect(other)
 
 
@@ -74,11 +74,11 @@ def test_killed_connections_are_dead(postgres_server: Server, postgres_url: str)
     other = postgres_server.create_database()
     with psycopg.connect(postgres_url) as one, psycopg.connect(other) as two:
         assert postgres_server.kill_connections(postgres_url) == 1
-        with pytest.raises(psycopg.OperationalError, match="terminating connection"):
+        with pytest.raises(psycopg.OperationalError, match="terminating"):
             one.execute("SELECT 1")
         two.execute("SELECT 1")
         assert postgres_server.kill_connections() == 1
-        with pytest.raises(psycopg.OperationalError, match="terminating connection"):
+        with pytest.raises(psycopg.OperationalError, match="terminating"):
             two.execute("SELECT 1")
     assert postgres_server.kill_connections() == 0
     postgres_server.drop_database(other)
@@ -131,8 +131,8 @@ time.sleep(60)
 
 def test_a_missing_server_skips_but_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="no PostgreSQL server found"):
+    with pytest.raises(pytest.skip.Exception, match="PostgreSQL"):
         no_server()
     monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no PostgreSQL server found"):
+    with pytest.raises(pytest.fail.Exception, match="PostgreSQL"):
         no_server()

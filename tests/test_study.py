@@ -110,6 +110,7 @@ def shown(trials: tuple[Trial, ...]) -> list[tuple[Any, ...]]:
 # ask, tell and what is known
 
 
+@pytest.mark.contract
 def test_a_trial_from_ask_to_tell(url: str) -> None:
     study = opened(url)
     before = datetime.now(UTC)
@@ -138,6 +139,7 @@ def test_a_new_study_is_empty(url: str) -> None:
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.contract
 def test_best_follows_the_direction(url: str, direction: str) -> None:
     study = opened(url, direction=direction)
     for trial, value in zip(study.ask(3), [2.0, -1.0, 5.0], strict=True):
@@ -145,6 +147,7 @@ def test_best_follows_the_direction(url: str, direction: str) -> None:
     assert study.best.value == (-1.0 if direction == "minimize" else 5.0)
 
 
+@pytest.mark.contract
 def test_ask_for_several(url: str) -> None:
     study = opened(url)
     trials = study.ask(4)
@@ -161,6 +164,7 @@ def test_ask_for_what_is_no_count(count: Any) -> None:
     assert study.trials == ()
 
 
+@pytest.mark.contract
 def test_the_queue_comes_first_and_once(url: str) -> None:
     study = opened(url)
     others = {"x": 0.75, "n": 4}
@@ -174,6 +178,7 @@ def test_the_queue_comes_first_and_once(url: str) -> None:
     assert study.queued == []
 
 
+@pytest.mark.contract
 def test_observed_results(url: str) -> None:
     study = opened(url)
     assert study.observe(PARAMS, 1).state == "done"
@@ -227,6 +232,7 @@ def test_suggestions_are_those_of_an_optimizer(url: str) -> None:
     assert (script(study, lambda: study), shown(study.trials)) == wanted()
 
 
+@pytest.mark.contract
 def test_suggestions_are_the_same_after_every_reopening(kept: str) -> None:
     def again() -> Study:
         return open_study(kept, "b", MIXED, "maximize", seed=11, lease=None)
@@ -249,6 +255,7 @@ def test_suggestions_of_the_papers_recipes_survive_a_reopening(tmp_path: Path, r
     assert repr(open_study(url, "a").ask().params) == repr(optimizer.ask().params)
 
 
+@pytest.mark.contract
 def test_several_studies_in_one_store_do_not_meet(kept: str) -> None:
     one, two = opened(kept), open_study(kept, "two", {"z": Float(0, 1)}, recipe=RANDOM)
     one.enqueue(PARAMS)
@@ -276,6 +283,7 @@ def test_the_same_value_again_changes_nothing(url: str) -> None:
 
 
 @pytest.mark.fault(10)
+@pytest.mark.contract
 def test_another_value_is_refused(url: str) -> None:
     study = opened(url)
     told = study.tell(study.ask(), 2.5)
@@ -322,6 +330,7 @@ def test_what_is_no_number_is_refused_and_the_trial_stays_open(url: str) -> None
     assert study.tell(trial, 1.0).value == 1.0
 
 
+@pytest.mark.contract
 def test_values_are_kept_to_the_last_bit(kept: str) -> None:
     study = opened(kept)
     values: list[Any] = [
@@ -400,6 +409,7 @@ def test_texts_are_kept_as_they_are(kept: str) -> None:
     assert [(trial.error, trial.notes) for trial in opened(kept).trials] == [(text, text) for text in texts]
 
 
+@pytest.mark.contract
 def test_texts_that_no_database_takes_are_kept_in_another_form(kept: str) -> None:
     study = opened(kept)
     texts = ["a\0b", "a\udc80b", "\0" * 20, "\ud83d", "e" * 1_000_000, "😀" * 20_000]
@@ -481,6 +491,7 @@ def ended(check: Callable[[], bool], within: float = 5.0) -> bool:
     return check()
 
 
+@pytest.mark.contract
 def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str) -> None:
     other = opened(kept)
     trial = silent(kept, 3.0)
@@ -531,6 +542,7 @@ def test_a_clock_that_is_set_keeps_no_trial_for_ever(kept: str, hours: int) -> N
     assert other.ask().number == 0
 
 
+@pytest.mark.contract
 def test_a_released_trial_goes_to_the_next_at_once(kept: str) -> None:
     study, other = opened(kept), opened(kept)
     trials = study.ask(2)
@@ -696,6 +708,7 @@ def test_a_wrong_lease_creates_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["suggested", "queued", "left by the dead"])
+@pytest.mark.contract
 def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> None:
     """Turns keep two from planning at once; where they fail, the claim itself decides."""
     one, other = opened(kept), opened(kept)
@@ -717,6 +730,7 @@ def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> No
     assert ticket == "ticket of one"
 
 
+@pytest.mark.contract
 def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial is asked for and given back, while somebody else looks for a suggestion."""
     monkeypatch.setattr("bopp.study.turns.TURN", 0.1)
@@ -847,6 +861,7 @@ def test_threads_may_share_a_study(kept: str) -> None:
 # optimize
 
 
+@pytest.mark.contract
 def test_the_budget_counts_over_all_runs(url: str) -> None:
     study = opened(url)
     study.observe(PARAMS, 100.0)
@@ -982,6 +997,7 @@ def test_an_executor_evaluates(kept: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.contract
 def test_workers_evaluate(kept: str, workers: int) -> None:
     study = opened(kept, None)
     with forking():

@@ -16,6 +16,7 @@ from bopp.study.store import Store
 from support.faults import Figure
 from support.versions import engine_of, store_of_version
 
+pytestmark = pytest.mark.contract
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 
 

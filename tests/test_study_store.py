@@ -28,6 +28,7 @@ from bopp.study.store import Store
 from support.faults import Figure
 from support.forks import in_child
 
+pytestmark = pytest.mark.contract
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
 PARAMS = {"x": 0.5, "n": 2, "c": (1, 2)}
 RANDOM = Recipe.random()
