@@ -207,6 +207,7 @@ def test_h_helps(bopp: Bopp, words: tuple[str, ...]) -> None:
     assert bopp(*words, "-h").out == bopp(*words, "--help").out != ""
 
 
+@pytest.mark.endurance
 def test_a_closed_pipe_does_not_end_a_study(here: Path) -> None:
     (here / "baking.py").write_text("def loss(params):\n    print('x' * 99999, flush=True)\n    return 1.0\n")
     ended = subprocess.run(

@@ -68,6 +68,7 @@ def test_a_study_is_paused_and_resumed_from_every_source(
         assert bopp("resume", *words) == (0, "", "a study is not paused\n")
 
 
+@pytest.mark.endurance
 def test_no_password_is_shown(bopp: Bopp, here: Path, postgres_url: str) -> None:
     library.open_study(postgres_url, "a study", PARAMETERS).close()
     ended = bopp("pause", postgres_url.replace("postgres@", "postgres:s3cret@"))
@@ -120,6 +121,7 @@ def test_pausing_an_older_store_migrates_it(bopp: Bopp, tmp_path: Path) -> None:
     assert "paused" in bopp("status", url).out
 
 
+@pytest.mark.endurance
 def test_a_run_with_two_workers_waits_and_goes_on(bopp: Bopp, here: Path) -> None:
     with started(here, "run") as run, opened(here) as study:
         wait_for(lambda: "done" in states(study), "nothing was told")

@@ -52,13 +52,13 @@ def values(folder: Path) -> list[float | None]:
 @pytest.mark.parametrize(
     ("where", "code", "says", "prints"),
     [
-        ("2>/dev/full", 0, False, True),
-        ("2>&-", 0, False, True),
         (">/dev/full", 3, True, False),
-        (">&-", 0, True, False),
-        ("<&-", 0, True, True),
-        (">/dev/full 2>/dev/full", 3, False, False),
         (">&- 2>&- <&-", 0, False, False),
+        pytest.param("2>/dev/full", 0, False, True, marks=pytest.mark.endurance),
+        pytest.param("2>&-", 0, False, True, marks=pytest.mark.endurance),
+        pytest.param(">&-", 0, True, False, marks=pytest.mark.endurance),
+        pytest.param("<&-", 0, True, True, marks=pytest.mark.endurance),
+        pytest.param(">/dev/full 2>/dev/full", 3, False, False, marks=pytest.mark.endurance),
     ],
 )
 def test_a_run_outlives_its_outputs(where: str, code: int, says: bool, prints: bool, here: Path) -> None:
@@ -74,6 +74,7 @@ def test_a_run_outlives_its_outputs(where: str, code: int, says: bool, prints: b
         assert not says or "cannot write to the standard output: No space left" in ended.stderr
 
 
+@pytest.mark.endurance
 def test_a_result_that_cannot_be_written_is_an_error(here: Path) -> None:
     assert run(here, "run").returncode == 0
     for words in ("best", "export"):

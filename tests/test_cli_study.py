@@ -412,6 +412,7 @@ def test_debug_anywhere_adds_a_traceback(bopp: Bopp, told: Path, place: int) -> 
     assert ended.err.endswith(plain.err)
 
 
+@pytest.mark.endurance
 def test_debug_shows_no_password(bopp: Bopp, told: Path) -> None:
     for words in (("switch",), ("plot", "--kind"), ("status",)):
         ended = bopp(*words, "postgresql://u:S3CRET@127.0.0.1:1/db", "--debug")
@@ -420,6 +421,7 @@ def test_debug_shows_no_password(bopp: Bopp, told: Path) -> None:
         assert "S3CRET" not in ended.err + ended.out
 
 
+@pytest.mark.endurance
 def test_a_traceback_elsewhere_than_on_a_terminal_is_plain(told: Path) -> None:
     assert_plain(program(told, "tell", 0, "much", "--debug").err)
 
@@ -479,6 +481,7 @@ def test_a_password_is_not_shown_in_a_wrong_url(bopp: Bopp, told: Path) -> None:
     assert "secret" not in ended.err
 
 
+@pytest.mark.endurance
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_password_is_not_shown_after_an_import(bopp: Bopp, told: Path, postgres_url: str) -> None:
     url = postgres_url.replace("postgres@", "postgres:secret@")
@@ -613,6 +616,7 @@ def test_any_name_is_a_name(bopp: Bopp, here: Path, name: str) -> None:
     assert json.loads(bopp("best", "--json", "--", url_of(here), name).out)["value"] == 1.0
 
 
+@pytest.mark.endurance
 def test_a_name_that_the_output_cannot_hold_is_written_in_other_letters(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -640,12 +644,14 @@ def test_all_pictures_of_a_study(bopp: Bopp, told: Path) -> None:
     assert bopp("plot", "--kind", "convergence").out.splitlines() == ended.out.splitlines()[:2]
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "calibration"])
 def test_one_picture(bopp: Bopp, told: Path, kind: str) -> None:
     assert bopp("plot", "--kind", kind, "--out", "a/b") == (0, f"a/b/{kind}.png\na/b/{kind}.svg\n", "")
     assert "a study" in (told / "a" / "b" / f"{kind}.svg").read_text()
 
 
+@pytest.mark.endurance
 def test_what_cannot_be_drawn_is_left_out_with_a_reason(bopp: Bopp, told: Path) -> None:
     """The only trial cannot be predicted from others."""
     reason = "calibration wants at least 2 finished trials, got 1 in 1 trials"
@@ -728,8 +734,8 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(
     ("way", "number"),
     [
         ("python", signal.SIGINT),
-        ("python", signal.SIGKILL),
-        ("command", signal.SIGTERM),
+        pytest.param("python", signal.SIGKILL, marks=pytest.mark.endurance),
+        pytest.param("command", signal.SIGTERM, marks=pytest.mark.endurance),
     ],
 )
 def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
@@ -757,6 +763,7 @@ def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
     assert sequence(here) == uninterrupted
 
 
+@pytest.mark.endurance
 def test_a_terminal_that_is_closed_leaves_nothing_running(here: Path) -> None:
     written(here, WAYS["shell"])
     (here / "hold").touch()
@@ -874,6 +881,7 @@ def test_several_workers_evaluate_at_once(bopp: Bopp, here: Path) -> None:
     assert len(list(here.glob("at-*"))) == 6
 
 
+@pytest.mark.endurance
 def test_a_function_that_prints_much_does_not_block(here: Path) -> None:
     code = (
         "import sys\n"
@@ -898,6 +906,7 @@ def shared(request: pytest.FixtureRequest, here: Path) -> str:
     return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else url_of(here)
 
 
+@pytest.mark.endurance
 def test_a_worker_beside_a_run(here: Path, shared: str) -> None:
     code = "import time\ndef loss(params):\n    time.sleep(0.15)\n    return params['x']\n"
     written(here / "one", code=code, store=shared, recipe="random", budget=24)
@@ -919,6 +928,7 @@ def test_a_worker_beside_a_run(here: Path, shared: str) -> None:
     assert ends[0].out == ends[1].out  # both tell the same best params
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(6)
 def test_the_trial_of_a_killed_worker_is_finished_by_another(bopp: Bopp, here: Path, shared: str) -> None:
     written(here, store=shared, recipe="random")
@@ -942,6 +952,7 @@ def test_the_trial_of_a_killed_worker_is_finished_by_another(bopp: Bopp, here: P
         assert {trial.worker for trial in study.trials}.isdisjoint({left.worker})
 
 
+@pytest.mark.endurance
 def test_a_worker_that_is_stopped_says_how_to_go_on(here: Path) -> None:
     written(here, recipe="random")
     (here / "hold").touch()
@@ -999,6 +1010,7 @@ def cut_off(folder: Path, *words: str) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("words", [("trials",), ("trials", "--csv"), ("export",)])
 def test_a_reader_that_has_seen_enough_is_told_nothing(told: Path, words: tuple[str, ...]) -> None:
     assert cut_off(told, *words)[1] == ""
@@ -1050,6 +1062,7 @@ def on_terminal(folder: Path, *words: object, keys: Callable[[], bytes] = lambda
         end_held(folder)
 
 
+@pytest.mark.endurance
 def test_a_terminal_gets_a_table_that_stays_and_a_file_what_is_printed(here: Path) -> None:
     code = (
         "import sys\n"

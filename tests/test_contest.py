@@ -145,6 +145,7 @@ def test_a_run_with_a_record_is_not_missing(tmp_path: Path, monkeypatch: pytest.
     assert missing(plans[2:3], label="bopp-variant") == [plans[2]]
 
 
+@pytest.mark.endurance
 def test_runs_have_processes_of_their_own_and_one_that_dies_is_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return run
 
 
+@pytest.mark.endurance
 def test_a_run_of_the_faults_ends_with_a_table(
     run: Callable[..., pytest.RunResult], pytester: pytest.Pytester
 ) -> None:
@@ -106,12 +107,14 @@ def test_a_run_of_the_faults_ends_with_a_table(
     )
 
 
+@pytest.mark.endurance
 def test_any_other_run_shows_no_table(run: Callable[..., pytest.RunResult]) -> None:
     ended = run(TESTS)
     ended.assert_outcomes(passed=1, failed=2, deselected=1)
     assert "kill -9" not in ended.stdout.str()
 
 
+@pytest.mark.endurance
 def test_a_number_of_no_fault_is_refused(run: Callable[..., pytest.RunResult]) -> None:
     ended = run("import pytest\n@pytest.mark.fault(99)\ndef test_it(): ...")
     assert ended.ret != 0

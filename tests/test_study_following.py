@@ -466,6 +466,7 @@ def plan(path: Path, statement: str, given: Any) -> list[str]:
         return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", given)]
 
 
+@pytest.mark.endurance
 def test_a_look_at_many_trials_in_which_nothing_changed_asks_for_little(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     problem = Problem({"x": Float(0, 1)})

@@ -432,6 +432,7 @@ def test_a_deep_source_is_refused(url: str, tmp_path: Path, depth: int) -> None:
         open_study(url, "s", knowledge=LIMITS)
 
 
+@pytest.mark.endurance
 def test_fifty_studies_of_a_hundred_trials_do_not_slow_opening_down(url: str) -> None:
     rng = np.random.default_rng(0)
     space: dict[str, Parameter] = {f"p{place}": Float(0, 1) for place in range(6)}

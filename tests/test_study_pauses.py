@@ -529,6 +529,7 @@ def states(study: Study) -> list[str]:
     return [trial.state for trial in study.trials]
 
 
+@pytest.mark.endurance
 def test_two_workers_finish_what_they_have_and_go_on_to_the_budget(postgres_url: str, tmp_path: Path) -> None:
     """In a file: test_cli_pausing.py."""
     url = postgres_url
@@ -548,6 +549,7 @@ def test_two_workers_finish_what_they_have_and_go_on_to_the_budget(postgres_url:
         assert [trial.value for trial in study.trials] == [bowl(trial.params) for trial in study.trials]
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize(("url", "when"), [("file", "waiting"), ("postgres", "evaluating")], indirect=["url"])
 def test_killed_while_paused_another_goes_on_once_it_is_resumed(url: str, tmp_path: Path, when: str) -> None:
     with opened(url) as study, started(work, (url, str(tmp_path), 5, 1)) as [process]:

@@ -21,6 +21,9 @@ from support.faults import Figure
 from support.workers import PATIENCE, bowl, kept, opened, started, succeeded, trials_of
 
 
+pytestmark = pytest.mark.endurance
+
+
 def evaluate(folder: Path, seconds: float, params: Params) -> float:
     """An objective on a worker that notes who begins and who ends."""
     note(folder, params, ended=False)
