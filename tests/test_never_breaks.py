@@ -191,27 +191,25 @@ def check(opt: Optimizer) -> None:
     assert [trial.state for trial in opt.trials[-2:]] == ["asked", "asked"]
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("case", CASES)
+WORST = (
+    *("one observation", "constant 3", "duplicates, other values", "near-duplicates, other values"),
+    *("two clusters 1e12 apart", "one outlier of -1e300", "a choice of one among others", "all failed"),
+    "one value, the rest pending or failed",
+)
+MATRIX = [
+    pytest.param(case, recipe, marks=() if recipe == "default" or case in WORST else pytest.mark.endurance)
+    for case in CASES
+    for recipe in RECIPES
+]
+
+
+@pytest.mark.parametrize(("case", "recipe"), MATRIX)
 def test_a_suggestion_whatever_the_data(case: str, recipe: str, capfd: pytest.CaptureFixture[str]) -> None:
     check(CASES[case](RECIPES[recipe]))
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        "one observation",
-        "constant 3",
-        "duplicates, other values",
-        "near-duplicates, other values",
-        "two clusters 1e12 apart",
-        "one outlier of -1e300",
-        "a choice of one among others",
-        "all failed",
-        "one value, the rest pending or failed",
-    ],
-)
+@pytest.mark.parametrize("case", WORST)
 def test_a_suggestion_of_the_fully_bayesian_recipe_whatever_the_data(case: str) -> None:
     check(CASES[case](FULLY_BAYESIAN))
 
