@@ -26,7 +26,7 @@ beside_ray = ,optuna
 group_sklearn = --group coming
 group_botorch = --group coming-ax
 
-ENGINE = acquisition adoption belief conditions constraint data feasibility fidelity fit fitted fixtures fixtures_goals fixtures_knowing fixtures_named fixtures_trend \
+ENGINE = acquisition adoption belief conditions constraint data feasibility fidelity fit fitted \
   front goals gp guesses held hypervolume images \
   informed initial kernels kinds knowledge known limits memory never_breaks number optimizer outcome paper_theory \
   parameter polytope problem processors pseudo quadratic region relatives search space suggest threads trend trial view_calibration view_contour view_importance \

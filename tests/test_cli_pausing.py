@@ -14,7 +14,6 @@ import bopp as library
 from bopp import Recipe, Study
 from support.commands import Bopp
 from support.studies import PARAMETERS, assert_plain, assert_refused, started, url_of, wait_for, written
-from support.versions import store_of_version
 
 OVEN = "the oven is being cleaned"
 SLOW = """
@@ -109,16 +108,6 @@ def test_what_is_asked_by_hand_is_refused_and_what_is_told_is_not(bopp: Bopp, he
 def test_a_store_that_is_not_there_is_not_made(bopp: Bopp, tmp_path: Path, command: str) -> None:
     assert_refused(bopp(command, f"sqlite:///{tmp_path}/none.db"), 2, "there is no file")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_pausing_an_older_store_migrates_it(bopp: Bopp, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/old.db"
-    store_of_version(3, url)
-    before = (tmp_path / "old.db").read_bytes()
-    assert "paused" not in bopp("status", url).out
-    assert (tmp_path / "old.db").read_bytes() == before
-    assert bopp("pause", url).code == 0
-    assert "paused" in bopp("status", url).out
 
 
 @pytest.mark.endurance

@@ -39,7 +39,7 @@ from bopp.study.catalogue import delete_study
 from support.commands import Bopp
 from support.dashboards import PATIENCE, Answer, Client, Dashboard, dashboard, wait_for
 from support.postgres import Server
-from support.versions import engine_of, store_of_version
+from support.stores import engine_of, mark, small_store
 
 SOON = 10.0  # seconds for a page that takes one or two on an idle machine, or a minute if it waits
 SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
@@ -237,14 +237,14 @@ def test_a_store_that_another_replaces_is_opened_anew(whole: Desk, tmp_path: Pat
         assert desk.facts("same")["done"] == "30"
 
 
-def test_an_older_store_is_shown_as_it_is_and_a_newer_one_refused(whole: Desk, tmp_path: Path) -> None:
+def test_a_store_is_shown_as_it_is_and_a_newer_one_refused(whole: Desk, tmp_path: Path) -> None:
     desk, old = whole, tmp_path / "old.db"
-    store_of_version(4, f"sqlite:///{old}")
+    small_store(f"sqlite:///{old}")
     os.replace(old, desk.path)
     before = desk.path.read_bytes()
-    with stream(desk.client, "old") as events:
+    with stream(desk.client, "small") as events:
         events.recover()
-        assert desk.facts("old") == {
+        assert desk.facts("small") == {
             "finding": "1.5 in trial 0",
             "done": "1",
             "failed": "1",
@@ -252,26 +252,20 @@ def test_an_older_store_is_shown_as_it_is_and_a_newer_one_refused(whole: Desk, t
             "queued": "1",
         }
         for path in ("/trials", "/model", "/parallel", "/work", "/data/parallel"):
-            desk.quick(path, name="old")
-        desk.quick("/trial", name="old", number=0)
+            desk.quick(path, name="small")
+        desk.quick("/trial", name="small", number=0)
         assert desk.path.read_bytes() == before
-        with bopp.open_study(desk.url, "old", lease=None) as writer:  # migrates it
+        with bopp.open_study(desk.url, "small", lease=None) as writer:
             writer.tell(2, 2.5)
-        wait_for(lambda: desk.facts("old")["finding"] == "2.5 in trial 2")
-        mark(desk.url, schema.VERSION + 1)
+        wait_for(lambda: desk.facts("small")["finding"] == "2.5 in trial 2")
+        mark(desk.url, schema.newest() + 1)
         events.hear_of("use a newer bopp")
-        answer = desk.quick("/study", name="old")
+        answer = desk.quick("/study", name="small")
         assert "use a newer bopp" in trouble_of(answer)
         assert facts_of(answer)["done"] == "2"
-        mark(desk.url, schema.VERSION)
+        mark(desk.url, schema.newest())
         events.recover()
-        assert trouble_of(desk.quick("/study", name="old")) == ""
-
-
-def mark(url: str, version: int) -> None:
-    """Have a store say that it is of a version."""
-    with engine_of(url).begin() as connection:
-        connection.execute(schema.schema.update().values(version=version))
+        assert trouble_of(desk.quick("/study", name="small")) == ""
 
 
 def test_a_damaged_row_is_told_in_words(whole: Desk) -> None:

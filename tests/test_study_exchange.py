@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bopp
-from bopp import AtMost, Choice, Fixed, Float, Int, Params, Problem, Recipe, Study, Trial
+from bopp import AtMost, Choice, Fixed, Float, Int, Linear, Params, Problem, Recipe, Study, Trial, pseudo
 from bopp.data import Array
 from bopp.errors import StoreError, StudyError
 from bopp.known import Known
@@ -24,7 +24,7 @@ from support.postgres import Server
 
 SPACE: dict[str, bopp.Parameter] = {
     "rate": Float(1e-6, 1.0, log=True),
-    "wide": Int(-(2**60), 2**60),
+    "wide": Int(-(2**52), 2**52),
     "shape": Choice([(1, 2), (2, 1), (), ("a", (None, True))]),
     "name \x1b[2J": Choice(["x", 1, "1", None, False, 0.5, 'line\nend "quoted"']),
 }
@@ -38,7 +38,7 @@ def params(step: int) -> Params:
     assert isinstance(name, Choice)
     return {
         "rate": 1e-6 + step / 1000,
-        "wide": 2**60 - step,
+        "wide": 2**52 - step,
         "shape": shape.options[step % len(shape.options)],
         "name \x1b[2J": name.options[step % len(name.options)],
     }
@@ -46,7 +46,7 @@ def params(step: int) -> Params:
 
 def filled(url: str, name: str = NAME, recipe: Recipe | None = None, lease: float | None = 60.0) -> Study:
     """A study with a trial of every state and origin, and texts that are hard to keep."""
-    study = bopp.open_study(url, name, SPACE, "maximize", 2**80, recipe or Recipe.random(), lease)
+    study = bopp.open_study(url, name, SPACE, "maximize", 2**63 - 1, recipe or Recipe.random(), lease)
     for step in range(8):
         study.enqueue(params(step))
     for value in (0.1 + 0.2, -1e-308, 1e300):
@@ -122,8 +122,8 @@ def refused(url: str, content: bytes, name: str | None = None) -> str:
 
 def test_an_export_is_lines_of_json_with_a_checksum(source: Study, content: bytes) -> None:
     head, *rows, last = [json.loads(line) for line in content.splitlines()]
-    assert head["bopp"] == FORMAT == 4
-    assert (head["study"], head["objectives"], head["seed"]) == (NAME, {"value": "maximize"}, 2**80)
+    assert head["bopp"] == FORMAT == 1
+    assert (head["study"], head["objectives"], head["seed"]) == (NAME, {"value": "maximize"}, 2**63 - 1)
     assert head["trials"] == len(rows) == 9
     assert rows == [json.loads(json.dumps(write_trial(source.space, trial))) for trial in source.trials]
     body = content[: content.rindex(b"\n", 0, -1) + 1]
@@ -136,7 +136,7 @@ def test_a_round_trip_is_equal_to_the_byte(source: Study, content: bytes, target
     assert imported(target, content) == NAME
     copy = bopp.open_study(target, NAME)
     assert copy.trials == source.trials
-    assert (copy.space, copy.direction, copy.seed) == (source.space, "maximize", 2**80)
+    assert (copy.space, copy.direction, copy.seed) == (source.space, "maximize", 2**63 - 1)
     assert copy.recipe == source.recipe
     assert exported(copy) == content
     assert len(bopp.open_study(target, "another").trials) == 1
@@ -161,12 +161,48 @@ def test_a_round_trip_through_postgresql_is_equal_to_the_byte(content: bytes, po
         assert exported(copy) == content
 
 
-def test_a_study_goes_on_elsewhere_as_it_would_have_here(tmp_path: Path) -> None:
-    here = bopp.open_study(url_of(tmp_path), "s", {"x": Float(0, 1), "y": Float(0, 1)}, seed=3)
-    here.optimize(lambda params: params["x"] - params["y"], budget=8, progress=False)
-    imported(url_of(tmp_path, "two.db"), exported(here))
+SQUARE = {"x": Float(0, 1), "y": Float(0, 1)}
+MIXED = {"x": Float(0, 1), "y": Int(1, 9), "c": Choice(["a", (1, 2), None]), "f": Fixed(3)}
+NESTED = {"kind": Choice(["a", "b"]), "x": Float(0, 1), "y": Float(0, 1, when={"kind": "a"})}
+ONE, BOTH = {"value": "minimize"}, {"value": "minimize", "cost": "maximize"}
+KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
+    "floats": (Problem(SQUARE), {}),
+    "mixed": (Problem(MIXED, {"value": "maximize"}), {}),
+    "nested": (Problem(NESTED), {}),
+    "paper": (Problem(SQUARE), {"recipe": Recipe.paper("ei")}),
+    "random": (Problem(MIXED), {"recipe": Recipe.random()}),
+    "constraints": (Problem(SQUARE, ONE, [AtMost("cost", 0.9), Linear({"x": 1, "y": 1}, at_most=1.5)]), {}),
+    "two objectives": (Problem(SQUARE, BOTH, reference={"value": 1.0, "cost": 0.0}), {}),
+    "fidelities": (Problem(SQUARE, ONE, fidelities={"epochs": [1, 9]}), {}),
+    "knowledge": (
+        Problem(SQUARE),
+        {"knowledge": [pseudo.Images(exchange=("x", "y")), pseudo.Limits(at_least=-2.0)]},
+    ),
+}
+
+
+def measured(params: Params) -> dict[str, float]:
+    x, y = params["x"], float(params.get("y", 0.5))
+    return {"value": x - y, "cost": x * y}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_study_of_each_kind_goes_on_elsewhere_as_it_would_have_here(kind: str, tmp_path: Path) -> None:
+    problem, settings = KINDS[kind]
+    here = bopp.open_study(url_of(tmp_path), "s", problem, seed=3, **settings)
+    for number in range(7):
+        trial = here.ask()
+        if number == 2:
+            here.fail(trial, "spilled")
+        else:
+            here.tell(trial, measured(trial.params))
+    content = exported(here)
+    imported(url_of(tmp_path, "two.db"), content)
     there = bopp.open_study(url_of(tmp_path, "two.db"), "s")
-    assert [trial.params for trial in there.ask(2)] == [trial.params for trial in here.ask(2)]
+    again = bopp.open_study(url_of(tmp_path), "s")
+    assert exported(there) == exported(again) == content
+    following = [trial.params for trial in there.ask(2)]
+    assert following == [trial.params for trial in again.ask(2)]
 
 
 def test_the_copy_of_a_fresh_study_is_fresh(tmp_path: Path) -> None:
@@ -303,16 +339,10 @@ def test_what_is_no_export_is_refused(wrong: bytes, target: str) -> None:
     assert len(refused(target, wrong)) < 1000
 
 
-@pytest.mark.parametrize("number", [0, 5, "3", None, 10**30, [1], {}])
+@pytest.mark.parametrize("number", [0, 2, 1.0, True, "1", None, 10**30, [1], {}])
 def test_another_format_is_refused_by_its_number(number: Any, content: bytes, target: str) -> None:
     head, *rows = rows_of(content)
     assert repr(number)[:20] in refused(target, signed({**head, "bopp": number}, *rows))
-
-
-@pytest.mark.parametrize("number", [3, 4.0])
-def test_a_format_that_equals_ours_is_read(number: Any, content: bytes, target: str) -> None:
-    head, *rows = rows_of(content)
-    assert imported(target, signed({**head, "bopp": number}, *rows)) == NAME
 
 
 HEADS: list[dict[str, Any]] = [
@@ -516,7 +546,7 @@ def again(rows: list[Any], name: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": True}, {"seed": 10**1000}, {"recipe": {}}, {"trials": True}, {"study": ABSENT}],
+    [{"seed": True}, {"seed": 2**63}, {"recipe": {}}, {"trials": True}, {"study": ABSENT}],
     ids=lambda change: next(iter(change)),
 )
 def test_a_head_of_wrong_types_is_refused(change: dict[str, Any], content: bytes, target: str) -> None:

@@ -22,12 +22,11 @@ import bopp
 from bopp import Float, Params, Problem, Recipe, Study, Trial, pseudo
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.study import following, identity, schema
-from bopp.study.catalogue import delete_study, names
+from bopp.study.catalogue import delete_study
 from bopp.study.following import Following, Held, Look
-from support.versions import STUDY, engine_of, store_of_version
+from support.stores import engine_of, mark, small_store
 from support.workers import opened
 
-FIXTURES = sorted((Path(__file__).parent / "fixtures").rglob("*.db"))
 MANY = """INSERT INTO bopp_trials (study, number, params, state, value, origin, ticket, revision)
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 19999)
     SELECT study, i, params, state, value, origin, 'ticket ' || i, i + 1 FROM bopp_trials, n"""
@@ -68,7 +67,8 @@ class Follower:
 def parts_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Have a look read at most this many trials."""
     monkeypatch.setattr(following, "PART", size)
-    monkeypatch.setattr(following, "_later", following._later.__wrapped__)  # which remembers statements
+    for name in ("BY_NUMBER", "BY_REVISION"):
+        monkeypatch.setattr(following, name, getattr(following, name).limit(size))
 
 
 def params(rng: np.random.Generator) -> Params:
@@ -371,7 +371,22 @@ def test_a_damaged_row_is_refused_by_its_number(url: str) -> None:
             other.follow().some([0])
 
 
-# Older and newer stores
+# Newer stores
+
+
+def test_a_store_that_a_newer_bopp_migrated_is_refused_until_it_is_put_back(url: str) -> None:
+    small_store(url)
+    with looking(url, "small") as study:
+        follower = Follower(study)
+        follower.check()
+        assert [trial.state for trial in follower.known.values()] == ["done", "failed", "asked"]
+        mark(url, schema.newest() + 1)
+        refused(follower, "use a newer bopp")
+        mark(url, schema.newest())
+        follower.check()
+
+
+# What a look costs
 
 
 def contents(url: str) -> list[Any]:
@@ -379,55 +394,6 @@ def contents(url: str) -> list[Any]:
     tables = ("bopp_schema", "bopp_studies", "bopp_trials", "bopp_queue")
     with engine_of(url).begin() as connection:
         return [sorted(map(str, connection.exec_driver_sql(f"SELECT * FROM {table}"))) for table in tables]
-
-
-@pytest.mark.parametrize("version", range(1, schema.VERSION + 1))
-def test_a_store_of_an_older_version_is_followed_and_not_changed(url: str, version: int) -> None:
-    store_of_version(version, url)
-    before = contents(url)
-    with looking(url, str(STUDY["name"])) as study:
-        follower = Follower(study)
-        follower.check()
-        assert [trial.state for trial in follower.known.values()] == ["done", "failed", "asked"]
-        assert follower.look().queued == ({"x": 0.75},)
-        assert follower.look().changed == ()
-    assert contents(url) == before
-
-
-def test_a_store_may_be_migrated_while_it_is_followed(url: str) -> None:
-    store_of_version(2, url)
-    with looking(url, "old") as study:
-        follower = Follower(study)
-        follower.look()
-        with bopp.open_study(url, "old", lease=None) as writer:
-            writer.tell(2, 0.25)
-            writer.note(0, "a later column")
-            writer.pause()
-        assert {trial.number for trial in follower.look().changed} == {0, 2}
-        follower.check()
-        with engine_of(url).begin() as connection:
-            connection.execute(schema.schema.update().values(version=schema.VERSION + 1))
-        refused(follower, "use a newer bopp")
-        with engine_of(url).begin() as connection:
-            connection.execute(schema.schema.update().values(version=schema.VERSION))
-        follower.check()
-
-
-@pytest.mark.parametrize("path", FIXTURES, ids=[f"{path.parent.name}/{path.name}" for path in FIXTURES])
-def test_what_earlier_versions_stored_is_followed_to_the_last_bit(path: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy" / path.name
-    copy.parent.mkdir()
-    shutil.copy(path, copy)
-    before, stat = copy.read_bytes(), copy.stat().st_mtime_ns
-    url = f"sqlite:///{copy}"
-    for name in names(url):
-        with looking(url, name) as study:
-            Follower(study).check()
-    assert (copy.read_bytes(), copy.stat().st_mtime_ns) == (before, stat)
-    assert os.listdir(copy.parent) == [path.name]
-
-
-# What a look costs
 
 
 @contextmanager

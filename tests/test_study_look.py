@@ -23,15 +23,13 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import schema, sqlite
 from bopp.study.catalogue import names
-from bopp.study.exchange import exported
 from bopp.study.store import Store
 from support.commands import Bopp
 from support.forks import in_child
 from support.postgres import Server
-from support.versions import store_of_version
+from support.stores import MIGRATION, mark, migrations, small_store
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
-VERSIONS = range(1, schema.VERSION + 1)
 LOOKS = {name: [name] for name in ("status", "best", "trials", "export")} | {
     "plot": ["plot", "--kind", "slices"]  # one picture: all are drawn of the same trials
 }
@@ -105,10 +103,10 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.fixture(params=VERSIONS, ids=lambda number: f"version {number}")
-def old(request: pytest.FixtureRequest, folder: Path) -> Path:
-    """The file of a store of each version."""
-    store_of_version(request.param, f"sqlite:///{folder}/a.db")
+@pytest.fixture
+def old(folder: Path) -> Path:
+    """The file of a small store."""
+    small_store(f"sqlite:///{folder}/a.db")
     return folder / "a.db"
 
 
@@ -123,7 +121,7 @@ def made(folder: Path) -> Path:
     return folder / "a.db"
 
 
-def looked(path: Path, name: str = "old") -> Study:
+def looked(path: Path, name: str = "small") -> Study:
     return open_study(f"sqlite:///{path}", name, read_only=True)
 
 
@@ -140,7 +138,7 @@ def test_a_command_that_looks_leaves_a_store_as_it_is(
     bopp: Bopp, old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for words in ((f"sqlite:///{old}",), (f"sqlite:///{old}", "old")):
+    for words in ((f"sqlite:///{old}",), (f"sqlite:///{old}", "small")):
         with closed(old), unchanged(old.parent):
             ended = bopp(*LOOKS[command], *words)
         assert ended.code == 0
@@ -148,8 +146,7 @@ def test_a_command_that_looks_leaves_a_store_as_it_is(
         assert ended.out
 
 
-@pytest.mark.fault(22)
-def test_what_is_seen_in_an_older_store(bopp: Bopp, old: Path) -> None:
+def test_what_is_seen_in_a_small_store(bopp: Bopp, old: Path) -> None:
     trials = json.loads(bopp("trials", f"sqlite:///{old}", "--json").out)
     assert [(trial["state"], trial["value"]) for trial in trials] == [
         ("done", 1.5),
@@ -161,13 +158,6 @@ def test_what_is_seen_in_an_older_store(bopp: Bopp, old: Path) -> None:
     assert "queued       1" in facts
 
 
-def test_an_export_of_an_older_store_is_that_of_the_same_store_migrated(old: Path) -> None:
-    with looked(old) as study:
-        before = exported(study)
-    with open_study(f"sqlite:///{old}", "old") as study:
-        assert exported(study) == before
-
-
 @pytest.mark.parametrize("command", LOOKS)
 def test_a_study_file_is_looked_at_the_same_way(
     bopp: Bopp, old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
@@ -175,7 +165,7 @@ def test_a_study_file_is_looked_at_the_same_way(
     monkeypatch.chdir(tmp_path)
     space = '[space]\nx = { type = "float", low = 0.0, high = 1.0 }\n'
     (old.parent / "study.toml").write_text(
-        f'[study]\nname = "old"\nbudget = 5\nstore = "sqlite:///a.db"\n{space}'
+        f'[study]\nname = "small"\nbudget = 5\nstore = "sqlite:///a.db"\n{space}'
     )
     with unchanged(old.parent):
         assert bopp(*LOOKS[command], old.parent / "study.toml").code == 0
@@ -197,7 +187,7 @@ def test_whoever_may_only_read_can_look(old: Path) -> None:
     def act() -> bool:
         with pytest.raises(PermissionError):
             (old.parent / "new").touch()
-        return names(f"sqlite:///{old}") == ["old"] and values(looked(old)) == [1.5, None, None]
+        return names(f"sqlite:///{old}") == ["small"] and values(looked(old)) == [1.5, None, None]
 
     with closed(old), unchanged(old.parent):
         assert as_nobody(act) == 0
@@ -337,14 +327,14 @@ def test_what_is_no_store_is_refused_as_ever(folder: Path, content: bytes) -> No
     (folder / "a.db").write_bytes(content)
     with unchanged(folder):
         looking = refusal(lambda: looked(folder / "a.db"))
-    assert looking == refusal(lambda: open_study(f"sqlite:///{folder}/a.db", "old"))
+    assert looking == refusal(lambda: open_study(f"sqlite:///{folder}/a.db", "small"))
 
 
 @pytest.mark.parametrize("name", ["none.db", "nowhere/none.db", "."])
 def test_a_store_that_is_not_there_is_refused_as_ever(folder: Path, name: str) -> None:
     with unchanged(folder):
         looking = refusal(lambda: looked(folder / name))
-        assert looking == refusal(lambda: open_study(f"sqlite:///{folder / name}", "old"))
+        assert looking == refusal(lambda: open_study(f"sqlite:///{folder / name}", "small"))
 
 
 def test_memory_has_nothing_to_look_at() -> None:
@@ -373,23 +363,34 @@ def test_a_file_without_its_end_is_refused_as_ever(made: Path) -> None:
 
 @pytest.mark.fault(22)
 def test_a_newer_store_is_refused(old: Path) -> None:
-    with closing(sqlite3.connect(old)) as connection:
-        connection.execute("UPDATE bopp_schema SET version = ?", [schema.VERSION + 1])
-        connection.commit()
+    mark(f"sqlite:///{old}", schema.newest() + 1)
     with unchanged(old.parent), pytest.raises(StudyError, match="use a newer bopp"):
         looked(old)
+
+
+@pytest.mark.fault(22)
+@pytest.mark.parametrize("command", LOOKS)
+def test_a_command_that_looks_migrates_no_older_store(
+    bopp: Bopp, old: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    migrations(monkeypatch, MIGRATION)
+    with unchanged(old.parent):
+        ended = bopp(*LOOKS[command], f"sqlite:///{old}")
+    assert ended.code == 2
+    assert "schema version 1, this bopp reads 2" in ended.err
+    assert "migrated" in ended.err
 
 
 def test_a_study_that_is_not_there_is_not_created(old: Path) -> None:
     url = f"sqlite:///{old}"
     with unchanged(old.parent):
-        with pytest.raises(StudyError, match=r"has no study 'b'; it has: 'old'\Z"):
+        with pytest.raises(StudyError, match=r"has no study 'b'; it has: 'small'\Z"):
             open_study(url, "b", read_only=True)
-        with pytest.raises(StudyError, match=r"it has: 'old'. Opened to look, none is created"):
+        with pytest.raises(StudyError, match=r"it has: 'small'. Opened to look, none is created"):
             open_study(url, "b", SPACE, read_only=True)
         with pytest.raises(StudyError, match="has seed 7, got 8"):
-            open_study(url, "old", SPACE, seed=8, read_only=True)
-        open_study(url, "old", SPACE, "maximize", 7, read_only=True).close()
+            open_study(url, "small", SPACE, seed=8, read_only=True)
+        open_study(url, "small", SPACE, "maximize", 7, read_only=True).close()
 
 
 # changes
@@ -410,10 +411,9 @@ def changes(study: Study) -> dict[str, Callable[[], object]]:
     }
 
 
-@pytest.mark.parametrize("number", VERSIONS)
-def test_a_study_that_is_looked_at_refuses_changes(url: str, number: int) -> None:
-    store_of_version(number, url)
-    with open_study(url, "old", read_only=True) as study:
+def test_a_study_that_is_looked_at_refuses_changes(url: str) -> None:
+    small_store(url)
+    with open_study(url, "small", read_only=True) as study:
         seen = study.trials
         for change in changes(study).values():
             with pytest.raises(
@@ -424,7 +424,7 @@ def test_a_study_that_is_looked_at_refuses_changes(url: str, number: int) -> Non
         assert study.queued == [{"x": 0.75}]
         assert study.best.value == 1.5
         assert study.others_at_work is False
-    with open_study(url, "old") as study:
+    with open_study(url, "small") as study:
         assert study.trials == seen
 
 
@@ -445,22 +445,6 @@ def test_changes_of_others_are_seen(url: str) -> None:
         assert other.trials == study.trials
         study.enqueue({"x": 0.25})
         assert other.queued == study.queued == [{"x": 0.25}]
-
-
-@pytest.mark.parametrize("number", VERSIONS)
-def test_a_store_that_is_migrated_while_it_is_looked_at(url: str, number: int) -> None:
-    store_of_version(number, url)
-
-    def version(connection: sa.Connection) -> int:
-        return schema.version_at(connection)
-
-    with Store(url, "look") as store, open_study(url, "old", read_only=True) as study:
-        assert store.read(version) == number
-        assert len(study.trials) == 3
-        with open_study(url, "old") as other:
-            other.observe({"x": 0.5}, 9.0)
-        assert store.read(version) == schema.VERSION
-        assert study.best.value == 9.0
 
 
 # servers
@@ -484,26 +468,24 @@ def reader(postgres_server: Server, postgres_url: str) -> Iterator[Callable[[], 
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("number", VERSIONS)
 def test_whoever_may_only_select_can_look(
     bopp: Bopp,
     postgres_server: Server,
     postgres_url: str,
     reader: Callable[[], str],
-    number: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    store_of_version(number, postgres_url)
+    small_store(postgres_url)
     url = reader()
     for command in LOOKS.values():
         ended = bopp(*command, url)
         assert ended.code == 0
         assert all(line.startswith("Not drawn: ") for line in ended.err.splitlines())
-    with open_study(url, "old", read_only=True) as study:
+    with open_study(url, "small", read_only=True) as study:
         assert [trial.value for trial in study.trials] == [1.5, None, None]
-    assert postgres_server.execute("SELECT version FROM bopp_schema", postgres_url) == [(number,)]
+    assert postgres_server.execute("SELECT count(*) FROM bopp_trials", postgres_url) == [(3,)]
 
 
 def test_a_server_is_told_that_nothing_will_be_written(postgres_url: str) -> None:

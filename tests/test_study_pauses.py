@@ -29,7 +29,7 @@ from bopp.study.exchange import exported, imported
 from bopp.study.ledger import LONGEST_TEXT
 from bopp.study.pauses import Pause
 from bopp.study.runner import run_study
-from support.versions import engine_of, store_of_version
+from support.stores import engine_of
 from support.workers import bowl, kept, opened, started, succeeded
 
 PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
@@ -218,18 +218,6 @@ def test_whoever_looks_sees_the_pause_and_cannot_end_it(file: str) -> None:
         assert seen.paused == study.paused
         with pytest.raises(StudyError, match="opened to look"):
             seen.resume()
-
-
-def test_an_older_store_is_not_paused_and_pausing_migrates_it(url: str) -> None:
-    store_of_version(6, url)
-    with bopp.open_study(url, "old", read_only=True) as seen:
-        assert seen.paused is None
-        with bopp.open_study(url, "old") as study:
-            study.pause(OVEN)
-        assert seen.paused is not None
-        assert seen.paused.reason == OVEN
-    with engine_of(url).begin() as connection:
-        assert connection.execute(sa.select(schema.schema.c.version)).scalar_one() == schema.VERSION
 
 
 def test_a_study_that_is_gone_is_not_paused(file: str) -> None:

@@ -135,7 +135,7 @@ def test_two_hundred_studies_are_seen_at_once(tmp_path: Path) -> None:
     with open_study(url, "a", PLAIN, recipe=RANDOM) as study:
         study.observe_all(observed(PLAIN, 5))
     with closing(sqlite3.connect(path)) as database:  # copies under other numbers, so without seals
-        columns = "space, direction, seed, recipe, created_at, revision, problem"
+        columns = "space, problem, seed, recipe, created_at, revision"
         for number in range(1, 200):
             database.execute(
                 f"INSERT INTO bopp_studies (id, name, {columns}) SELECT {number}, 's{number}', {columns} "

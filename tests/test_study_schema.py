@@ -14,7 +14,7 @@ from bopp.parameter import Parameter
 from bopp.study import schema
 from bopp.study.store import Store
 from support.faults import Figure
-from support.versions import engine_of, store_of_version
+from support.stores import MIGRATION, engine_of, mark, migrations, small_store
 
 pytestmark = pytest.mark.contract
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
@@ -42,79 +42,6 @@ def version(url: str) -> list[int]:
         return list(connection.execute(sa.select(schema.schema.c.version)).scalars())
 
 
-def indexes(url: str) -> list[str | None]:
-    return [index["name"] for index in sa.inspect(engine_of(url)).get_indexes("bopp_trials")]
-
-
-def test_a_new_store_has_the_newest_version(url: str) -> None:
-    Store(url).close()
-    assert version(url) == [schema.VERSION] == [len(schema.STEPS)]
-    assert "bopp_trials_revision" in indexes(url)
-
-
-@pytest.mark.fault(22)
-@pytest.mark.parametrize("older", range(1, schema.VERSION))
-def test_an_older_store_is_migrated_and_keeps_its_data(url: str, older: int, figure: Figure) -> None:
-    store_of_version(older, url)
-    assert ("bopp_trials_revision" in indexes(url)) == (older > 1)
-    with open_study(url, "old") as study:
-        assert version(url) == [schema.VERSION]
-        assert "bopp_trials_revision" in indexes(url)
-        assert (study.direction, study.seed) == ("maximize", 7)
-        assert [(t.state, t.value, t.params["x"]) for t in study.trials] == [
-            ("done", 1.5, 0.0),
-            ("failed", None, 0.1),
-            ("asked", None, 0.2),
-        ]
-        assert study.queued == [{"x": 0.75}]
-        assert study.ask().params == {"x": 0.75}
-        assert study.tell(2, 3.0).value == 3.0
-        assert study.best.number == 2
-    figure(f"{schema.VERSION - 1} older versions of the tables")
-
-
-def test_the_steps_make_the_tables_that_are_used(url: str) -> None:
-    Store(url).close()
-    found = sa.inspect(engine_of(url))
-    for table in (schema.schema, schema.studies, schema.trials, schema.queue):
-        assert {column["name"] for column in found.get_columns(table.name)} == {c.name for c in table.columns}
-
-
-@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
-def test_each_version_has_the_columns_that_came_until_then(url: str, number: int) -> None:
-    store_of_version(number, url)
-    found = sa.inspect(engine_of(url))
-    for table in (schema.schema, schema.studies, schema.trials, schema.queue):
-        there = {column["name"] for column in found.get_columns(table.name)}
-        assert there == {column.name for column in table.columns if schema.SINCE[column] <= number}
-
-
-@pytest.mark.parametrize("number", range(1, schema.VERSION + 1))
-def test_what_a_version_lacks_is_read_as_null(url: str, number: int) -> None:
-    store_of_version(number, url)
-    with engine_of(url).begin() as connection:
-        columns = schema.as_of(number, *schema.trials.c)
-        row = connection.execute(sa.select(*columns).where(schema.trials.c.number == 0)).mappings().one()
-    assert list(row) == [column.name for column in schema.trials.c]
-    assert (row["value"], row["revision"], row["more"]) == (1.5, 1, None)
-
-
-@pytest.mark.fault(22)
-def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    store_of_version(1, url)
-    with engine_of(url).begin() as connection:
-        connection.execute(schema.schema.update().values(version=schema.VERSION + 1))
-    before = (tmp_path / "a.db").read_bytes()
-    for space in (SPACE, None):
-        with pytest.raises(
-            StudyError, match=f"schema version {schema.VERSION + 1}, this bopp knows {schema.VERSION}"
-        ):
-            open_study(url, "old", space)
-    assert (tmp_path / "a.db").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
-
-
 @pytest.mark.parametrize("versions", [[], [2, 2], [1, 2], [0], [-1], [None], ["two"], [1.5], [b"2"]])
 def test_versions_that_are_none_are_refused(tmp_path: Path, versions: list[Any]) -> None:
     connection = sqlite3.connect(tmp_path / "a.db")
@@ -126,32 +53,6 @@ def test_versions_that_are_none_are_refused(tmp_path: Path, versions: list[Any])
     with pytest.raises(StudyError, match="wanted one schema version, got"):
         open_study(f"sqlite:///{tmp_path}/a.db", "a", SPACE)
     assert (tmp_path / "a.db").read_bytes() == before
-
-
-@pytest.mark.fault(22)
-@pytest.mark.parametrize("from_version", [0, 1])
-def test_a_migration_that_fails_leaves_the_store_as_it_was(
-    url: str, monkeypatch: pytest.MonkeyPatch, from_version: int
-) -> None:
-    if from_version:
-        store_of_version(1, url)
-    half = ("CREATE TABLE bopp_half (x INTEGER)", "UPDATE bopp_schema SET version = 77", "NONSENSE")
-    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, half))
-    monkeypatch.setattr(schema, "VERSION", len(schema.STEPS))
-    with pytest.raises(StoreError):
-        open_study(url, "old", SPACE)
-    monkeypatch.undo()
-    if from_version or url.startswith("postgresql"):
-        found = sa.inspect(engine_of(url))
-        assert not found.has_table("bopp_half")
-        assert found.has_table("bopp_trials") == bool(from_version)
-    else:
-        assert list(Path(url.removeprefix("sqlite:///")).parent.iterdir()) == []
-    if from_version:
-        assert version(url) == [1]
-    with open_study(url, "old", SPACE) as study:
-        assert version(url) == [schema.VERSION]
-        assert len(study.trials) == 3 * from_version
 
 
 @pytest.mark.parametrize("table", ["bopp_studies", "bopp_trials", "bopp_queue"])
@@ -179,3 +80,94 @@ def test_tables_of_others_are_left_alone(url: str) -> None:
         study.tell(study.ask(), 1.0)
     with engine_of(url).begin() as connection:
         assert connection.exec_driver_sql("SELECT x FROM trials").scalar() == 5
+
+
+# versions
+
+
+def test_a_new_store_has_the_newest_version_and_the_tables_that_are_used(url: str) -> None:
+    Store(url).close()
+    assert version(url) == [schema.newest()] == [1 + len(schema.MIGRATIONS)]
+    found = sa.inspect(engine_of(url))
+    for table in (schema.schema, schema.studies, schema.trials, schema.queue):
+        assert {column["name"] for column in found.get_columns(table.name)} == {c.name for c in table.columns}
+    assert "bopp_trials_revision" in [index["name"] for index in found.get_indexes("bopp_trials")]
+
+
+@pytest.mark.fault(22)
+@pytest.mark.parametrize("steps", [1, 2])
+def test_an_older_store_is_migrated_and_keeps_its_data(
+    url: str, steps: int, monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
+    small_store(url)
+    migrations(monkeypatch, *(MIGRATION, ("UPDATE bopp_trials SET color = color || 'dish'",))[:steps])
+    with pytest.raises(StudyError, match=f"version 1, this bopp reads {1 + steps}"):
+        open_study(url, "small", read_only=True)
+    assert version(url) == [1]
+    for _ in range(2):  # a second time there is nothing to do
+        with open_study(url, "small") as study:
+            assert version(url) == [1 + steps]
+            assert (study.direction, study.seed) == ("maximize", 7)
+            assert [(t.state, t.value, t.params["x"]) for t in study.trials] == [
+                ("done", 1.5, 0.0),
+                ("failed", None, 0.1),
+                ("asked", None, 0.2),
+            ]
+            assert study.queued == [{"x": 0.75}]
+    with open_study(url, "small", read_only=True) as study:
+        assert study.best.value == 1.5
+    with engine_of(url).begin() as connection:
+        colors = connection.exec_driver_sql("SELECT color FROM bopp_trials").scalars().all()
+    assert colors == ["red" if steps == 1 else "reddish"] * 3
+    with open_study(url, "small") as study:
+        assert study.ask().params == {"x": 0.75}
+        assert study.tell(2, 3.0).value == 3.0
+        assert study.best.number == 2
+    figure("a store of version 1 taken to versions 2 and 3")
+
+
+def test_a_new_store_takes_every_migration(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrations(monkeypatch, MIGRATION)
+    with open_study(url, "a", SPACE, recipe=Recipe.random()) as study:
+        study.tell(study.ask(), 1.0)
+    assert version(url) == [2]
+    assert sa.inspect(engine_of(url)).has_table("bopp_colors")
+
+
+@pytest.mark.fault(22)
+def test_a_newer_store_is_refused_and_left_alone(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    small_store(url)
+    mark(url, schema.newest() + 1)
+    before = (tmp_path / "a.db").read_bytes()
+    for space in (SPACE, None):
+        with pytest.raises(StudyError, match=f"version {schema.newest() + 1}.*newer bopp"):
+            open_study(url, "small", space)
+    assert (tmp_path / "a.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+@pytest.mark.fault(22)
+@pytest.mark.parametrize("from_version", [0, 1])
+def test_a_migration_that_fails_leaves_the_store_as_it_was(
+    url: str, monkeypatch: pytest.MonkeyPatch, from_version: int
+) -> None:
+    if from_version:
+        small_store(url)
+    half = ("CREATE TABLE bopp_half (x INTEGER)", "UPDATE bopp_schema SET version = 77", "NONSENSE")
+    with monkeypatch.context() as patch:
+        migrations(patch, MIGRATION, half)
+        with pytest.raises(StoreError):
+            open_study(url, "small", SPACE)
+    if from_version or url.startswith("postgresql"):
+        found = sa.inspect(engine_of(url))
+        assert not found.has_table("bopp_half")
+        assert not found.has_table("bopp_colors")
+        assert found.has_table("bopp_trials") == bool(from_version)
+    else:
+        assert list(Path(url.removeprefix("sqlite:///")).parent.iterdir()) == []
+    if from_version:
+        assert version(url) == [1]
+    with open_study(url, "small", SPACE) as study:
+        assert version(url) == [1]
+        assert len(study.trials) == 3 * from_version

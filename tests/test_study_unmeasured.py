@@ -12,7 +12,7 @@ import pytest
 
 from bopp import AtMost, Float, Problem, Recipe, Result, Trial, open_study
 from bopp.errors import LateTell, StudyError, TellError
-from bopp.study import schema, seal
+from bopp.study import seal
 from bopp.study.exchange import exported, imported, result_of
 from bopp.study.reading import Reader
 
@@ -123,7 +123,7 @@ def test_it_survives_export_import_and_json(tmp_path: Path, url: str) -> None:
         study.drop(0, "the wrong sample")
         told(study, memory=3.0)
         content, trials, result = exported(study), study.trials, study.result
-    assert json.loads(content.splitlines()[0])["bopp"] == 4
+    assert json.loads(content.splitlines()[0])["bopp"] == 1
     assert result_of(content) == result
     imported(f"sqlite:///{tmp_path}/b.db", content)
     with open_study(f"sqlite:///{tmp_path}/b.db", "a") as study:
@@ -193,16 +193,6 @@ def test_a_study_of_one_value_still_wants_it(tmp_path: Path) -> None:
         pytest.raises(StudyError, match="trial 1 of 'a' cannot be read"),
     ):
         study.trials  # noqa: B018
-
-
-def test_versions_that_knew_no_gaps_refuse_the_store(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_study(url, "a", SEVERAL, recipe=RANDOM) as study:
-        told(study, 0.5)
-    newest = schema.VERSION
-    monkeypatch.setattr(schema, "VERSION", 5)
-    for read_only in (True, False):
-        with pytest.raises(StudyError, match=f"schema version {newest}, this bopp knows 5: use a newer bopp"):
-            open_study(url, "a", read_only=read_only)
 
 
 def test_the_best_and_those_that_meet_limits_have_their_values(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
     write_x(...) -> strings, numbers, true, false, null, lists and dicts of these        read_x(...) -> x
 
-The parts of a recipe have a room of their own, `parts`.
+The parts of a recipe are written by the module `parts`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bopp.errors import BoppError, NoResultError, SpaceError, StudyError, readin
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, written_alike
-from bopp.problem import AtLeast, AtMost, Direction, Holds, Linear, Problem
+from bopp.problem import AtLeast, AtMost, Holds, Linear, Problem
 from bopp.recipe import Recipe
 from bopp.space import Params, Space
 from bopp.trial import Origin, State, Superseded, Trial
@@ -27,9 +27,7 @@ LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
 TIMES = ("asked_at", "told_at", "at")
 DICTS = ("values", "noise", "measurements")
 TRIAL = {field.name for field in fields(Trial)}
-LATER_SETTINGS = ("step", "when")  # written only if they are set: earlier versions had none
 TEXTS = ("error", "traceback", "worker", "notes", "reason")
-NEEDED = {"number", "params", "state", "values", "error"}
 
 
 def write_space(space: Space) -> dict[str, Any]:
@@ -46,7 +44,7 @@ def write_problem(problem: Problem) -> dict[str, Any]:
     """The objectives, constraints, fidelities and reference of a problem; its space is written separately."""
     constraints = [_write_constraint(constraint) for constraint in problem.constraints]
     written: dict[str, Any] = {"objectives": dict(problem.objectives), "constraints": constraints}
-    if (fidelity := problem.fidelity) is not None:  # else as earlier versions wrote it
+    if (fidelity := problem.fidelity) is not None:
         levels = [_write_option(fidelity.name, level) for level in fidelity.levels]
         written["fidelities"] = {fidelity.name: [levels, list(fidelity.costs)]}
     if problem.reference is not None:
@@ -61,11 +59,6 @@ def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
     constraints = [_read_constraint(one) for one in row["constraints"]]
     fidelities = _read_fidelities(row.get("fidelities"))
     return Problem(space, row["objectives"], constraints, fidelities, row.get("reference"))
-
-
-def read_direction(space: Space, direction: Any) -> Problem:
-    """The problem of an earlier version, which had only a direction."""
-    return Problem(space, {"value": one_of(get_args(Direction), direction)})
 
 
 def write_params(space: Space, params: Params) -> dict[str, Any]:
@@ -120,17 +113,14 @@ def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
 
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
-    """The trial that `write_trial` wrote, if it is a valid one; earlier versions wrote a single value."""
-    if "value" in row and "values" not in row:
-        values = {} if row["value"] is None else {problem.objective: row["value"]}
-        row = {name: part for name, part in row.items() if name != "value"} | {"values": values}
-    if not NEEDED <= row.keys() <= TRIAL or type(row["number"]) is not int:
+    """The trial that `write_trial` wrote, if it is a valid one."""
+    if row.keys() != TRIAL or type(row["number"]) is not int:
         raise BoppError(f"wanted trial {number}, got {dict(row)!r}")
     params = read_params if row["state"] != "dropped" else _read_any_params
     read: dict[str, Any] = {
         "params": params(problem.space, row["params"]),
         "origin": one_of(get_args(Origin), row["origin"]),
-        "superseded": tuple(Superseded(**_read_answer(past)) for past in row.get("superseded") or ()),
+        "superseded": tuple(Superseded(**_read_answer(past)) for past in row["superseded"]),
     }
     trial = Trial(**{**_read_answer(row), **read})
     trial = replace(trial, values=_ordered(problem, dict(trial.values)))
@@ -150,7 +140,7 @@ def _read_answer(row: Mapping[str, Any]) -> dict[str, Any]:
     if not all(isinstance(row.get(name), str | None) for name in TEXTS):
         raise BoppError(f"wanted texts as {', '.join(TEXTS)}, got {dict(row)!r}")
     times = {name: read_time(row[name]) for name in TIMES if name in row}
-    dicts = {name: {key: read_number(one) for key, one in row.get(name, {}).items()} for name in DICTS}
+    dicts = {name: {key: read_number(one) for key, one in row[name].items()} for name in DICTS}
     return {**row, **times, **dicts, "state": one_of(get_args(State), row["state"])}
 
 
@@ -197,6 +187,12 @@ def _reads_as(parts: Mapping[str, Any], name: str) -> Any:
         return None
 
 
+def check_format(what: str, got: Any, format: int) -> None:
+    """Refuse any other format than this one, which is the newest."""
+    if type(got) is not int or not 1 <= got <= format:
+        raise BoppError(f"wanted {what} of format {format}, got {got!r}: use a newer bopp")
+
+
 def one_of(words: tuple[Any, ...], word: Any) -> Any:
     """The word, if it is one of `words`."""
     if word not in words:
@@ -208,15 +204,12 @@ def write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
     """The declaration of one parameter."""
     settings = {field.name: getattr(parameter, field.name) for field in fields(parameter)}  # type: ignore[arg-type]
     written = {setting: _write_setting(name, setting, value) for setting, value in settings.items()}
-    unset = [setting for setting in LATER_SETTINGS if settings.get(setting) is None]
-    return {"kind": type(parameter).__name__} | {
-        setting: value for setting, value in written.items() if setting not in unset
-    }
+    return {"kind": type(parameter).__name__, **written}
 
 
 def _write_setting(name: str, setting: str, value: Any) -> Any:
     if setting == "when":
-        return {other: [_write_option(name, one) for one in values] for other, values in value or ()}
+        return value and {other: [_write_option(name, one) for one in values] for other, values in value}
     if setting == "options":
         return [_write_option(name, one) for one in value]
     return _write_option(name, value)
@@ -224,7 +217,7 @@ def _write_setting(name: str, setting: str, value: Any) -> Any:
 
 def _read_setting(setting: str, value: Any) -> Any:
     if setting == "when":
-        return {other: [_read_option(one) for one in values] for other, values in value.items()}
+        return value and {other: [_read_option(one) for one in values] for other, values in value.items()}
     return list(map(_read_option, value)) if type(value) is list else _read_option(value)
 
 

@@ -16,7 +16,7 @@ from bopp.errors import BoppError, reading
 from bopp.knowledge import Account
 from bopp.parts import has_parts_of_yours, read_part, write_part
 from bopp.plain import (
-    read_direction,
+    check_format,
     read_problem,
     read_space,
     read_trial,
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 File = str | PathLike[str] | None
 
-FORMAT = 4
-"""1 had a direction in place of objectives and constraints, and one value for each trial; 2 no traceback; 3
-every value of a finished trial, and no reference."""
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -143,20 +141,14 @@ class Result:
 
     @staticmethod
     def from_json(text: str) -> Result:
-        """The result that `to_json` wrote, in this version or an earlier one.
+        """The result that `to_json` wrote.
 
         Sources with functions of your own, which JSON cannot hold, are left out.
         """
         with reading(f"wanted the JSON text of a result, got {text[:60]!r}"):
             document = json.loads(text)
-            version = document["format"]
-            if version not in range(1, FORMAT + 1):
-                raise BoppError(f"wanted a result of format {FORMAT} or before, got {version!r}")
-            space = read_space(document["space"])
-            if version == 1:
-                problem = read_direction(space, document["direction"])
-            else:
-                problem = read_problem(space, document)
+            check_format("a result", document["format"], FORMAT)
+            problem = read_problem(read_space(document["space"]), document)
             rows = enumerate(document["trials"])
             trials = tuple(read_trial(problem, row, number) for number, row in rows)
             return Result(problem, trials, tuple(map(_read_source, _written_sources(document))))
@@ -282,7 +274,6 @@ class Result:
         """
         from bopp.view import canvas, drawing
 
-        path, names = _path_first(path, names)
         return canvas.drawn(path, lambda: drawing.slices(self, names, recipe, title))
 
     def plot_contour(
@@ -300,7 +291,6 @@ class Result:
         """
         from bopp.view import canvas, drawing
 
-        path, names = _path_first(path, names)
         return canvas.drawn(path, lambda: drawing.contour(self, names, recipe, title))
 
     def plot_parallel(self, path: File = None, *, title: str | None = None) -> Figure:
@@ -382,8 +372,3 @@ def _declared(problem: Problem, answer: Trial | Superseded) -> dict[str, Any]:
         "noise": {name: sd for name, sd in answer.noise.items() if name in problem.names},
         "measurements": {**others, **answer.measurements},
     }
-
-
-def _path_first(path: Any, names: Any) -> tuple[Any, Any]:
-    """Path and names; as names once came first, a list in the first place is taken for them."""
-    return (names, path) if isinstance(path, list | tuple) else (path, names)

@@ -35,7 +35,7 @@ from bopp.legible import brief
 from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter, is_plain
 from bopp.parts import has_parts_of_yours, write_part, written_alike
-from bopp.plain import other_part, read_parameter, read_recipe, write_parameter, write_recipe
+from bopp.plain import check_format, other_part, read_parameter, read_recipe, write_parameter, write_recipe
 from bopp.problem import AtLeast, AtMost, Direction, Problem
 from bopp.pseudo import Earlier
 from bopp.recipe import Recipe
@@ -50,7 +50,7 @@ with extra("ray"):
     from ray.tune.search.variant_generator import assign_value, parse_spec_vars
 
 DIRECTIONS: dict[str, Direction] = {"min": "minimize", "max": "maximize"}
-FORMAT = 3  # 1 held a result of format 1; 2 had one metric
+FORMAT = 1
 BOOKKEEPING = {*AUTO_RESULT_KEYS, *DEBUG_METRICS, DEFAULT_METRIC}  # what Ray adds to a report
 FUNCTIONS: dict[str, Callable[..., Foreign]] = {
     "real": real,
@@ -202,8 +202,7 @@ class BoppSearch(Searcher):
         """
         with reading(f"{checkpoint_path} is no state of a BoppSearch", StudyError):
             state = json.loads(Path(checkpoint_path).read_bytes())
-            if state["format"] not in range(1, FORMAT + 1):
-                raise StudyError(f"wanted a state of format {FORMAT} or before, got {state['format']!r}")
+            check_format("a state", state["format"], FORMAT)
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
             saved = self._saved_recipe(state["recipe"])
@@ -285,7 +284,7 @@ class BoppSearch(Searcher):
         if part := other_part(state["recipe"], recipe):
             there, here = (one["recipe"].get(part) for one in (state, setting))
             raise StudyError(f"the state was saved with recipe {part} {there!r}, here it is {here!r}")
-        there, here = state.get("knowledge", []), setting["knowledge"]  # earlier versions had none
+        there, here = state["knowledge"], setting["knowledge"]
         if not written_alike(there, here):
             raise StudyError(f"the state was saved with knowledge {brief(there)}, here it is {brief(here)}")
 

@@ -101,7 +101,7 @@ class Run(msgspec.Struct, frozen=True):
     values: tuple[float, ...]
     accuracy: tuple[float, ...] | None
     seconds: float  # without the evaluations that an earlier run of the same process had made
-    machine: Machine | None = None  # unknown for runs of earlier versions
+    machine: Machine | None = None  # None: not recorded
 
     def curve(self, initial: int) -> Array:
         """The best value after the initial points and after each iteration."""

@@ -62,7 +62,7 @@ def open_study(
             with the study, and the data that it carries; by default that of the study itself, and [] is none.
         migrate: go on in this space although the study has another one. Trials that fit it are kept, and the
             others are dropped; a new parameter wants the value that it had so far, as in {"dropout": 0.0}.
-        read_only: only look: nothing is written, and a store of an earlier version is not migrated.
+        read_only: only look: nothing is written, and a store of an older version is refused, not migrated.
 
     Space, direction, seed, recipe and knowledge belong to the study: values that differ from its own are
     refused, unless `migrate` says otherwise of the space.
@@ -124,8 +124,8 @@ def overview(url: str, look: Callable[[Result], T]) -> Study | list[tuple[str, T
     """
 
     def look_at(connection: sa.Connection) -> Definition | list[tuple[str, T | BoppError]]:
-        columns = schema.as_of(schema.version_at(connection), *schema.studies.c)
-        rows = connection.execute(sa.select(*columns).order_by(schema.studies.c.created_at)).mappings().all()
+        every = sa.select(*schema.studies.c).order_by(schema.studies.c.created_at)
+        rows = connection.execute(every).mappings().all()
         if len(rows) == 1:
             return Definition.read(rows[0])
         return [(str(row["name"]), _seen(connection, row, look)) for row in rows]
@@ -159,8 +159,7 @@ def checked_name(name: Any) -> str:
 
 def find(connection: sa.Connection, name: str) -> sa.RowMapping | None:
     """The row of a study, or None."""
-    columns = schema.as_of(schema.version_at(connection), *schema.studies.c)
-    found = sa.select(*columns).where(schema.studies.c.name == name)
+    found = sa.select(*schema.studies.c).where(schema.studies.c.name == name)
     return connection.execute(found).mappings().first()
 
 

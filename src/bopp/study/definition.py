@@ -12,14 +12,7 @@ import sqlalchemy as sa
 from bopp.arguments import checked_recipe, checked_seed, is_seed
 from bopp.errors import StudyError, reading
 from bopp.parts import SWITCH, written_alike
-from bopp.plain import (
-    read_direction,
-    read_problem,
-    read_space,
-    write_problem,
-    write_recipe,
-    write_space,
-)
+from bopp.plain import read_problem, read_space, write_problem, write_recipe, write_space
 from bopp.problem import Declaration, Direction, Problem, checked_direction
 from bopp.recipe import Recipe
 from bopp.study import seal, sources
@@ -51,10 +44,11 @@ class Definition:
         with reading(f"the study {row['name']!r} cannot be read", StudyError):
             seed, parts = _loads(row["seed"]), _loads(row["recipe"])
             if not is_seed(seed):
-                raise StudyError("wanted a seed, an integer >= 0")
+                raise StudyError("wanted a seed from 0 to 2**63 - 1")
             if not isinstance(parts, dict) or not parts:
                 raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
-            return Definition(row["id"], row["name"], _read_problem(row), int(seed), parts)
+            problem = read_problem(read_space(_loads(row["space"])), _loads(row["problem"]))
+            return Definition(row["id"], row["name"], problem, int(seed), parts)
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,6 @@ class Wanted:
             raise StudyError("a new study wants a space")
         return {
             "space": write_space(self.problem.space),
-            "direction": next(iter(self.problem.objectives.values())),
             "problem": write_problem(self.problem),
             "seed": self.seed or 0,
             "recipe": sources.write(checked_recipe(self.recipe), self.knowledge, self.problem),
@@ -181,13 +174,6 @@ def _loads(text: str) -> Any:
 
 def _no_number(word: str) -> None:
     raise StudyError(f"wanted finite numbers, got {word}")
-
-
-def _read_problem(row: sa.RowMapping) -> Problem:
-    space = read_space(_loads(row["space"]))
-    if row["problem"] is None:
-        return read_direction(space, _loads(row["direction"]))
-    return read_problem(space, _loads(row["problem"]))
 
 
 def _listed(objectives: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from bopp.errors import StudyError, reading
 from bopp.legible import cut
 from bopp.parts import has_parts_of_yours
 from bopp.plain import (
-    read_direction,
+    check_format,
     read_problem,
     read_recipe,
     read_space,
@@ -40,10 +40,7 @@ from bopp.trial import Trial
 EXPORT = b'{"bopp": '  # how an export begins
 PROBLEM = ("objectives", "constraints", "fidelities", "reference")
 LONGEST = 200  # characters of what came, in a message
-FORMAT = 4
-"""1 had a direction instead of objectives and constraints, and one value per trial; 2 no tracebacks; 3 every
-value of a finished trial, and no reference."""
-STRICT = 3  # the first format of which every byte must be as bopp writes it
+FORMAT = 1
 
 
 def exported(study: Study) -> bytes:
@@ -61,7 +58,6 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     name = catalogue.checked_name(head["study"] if name is None else name)
     columns = {
         "space": head["space"],
-        "direction": next(iter(problem.objectives.values())),
         "problem": {field: head[field] for field in PROBLEM if field in head},
         "seed": head["seed"],
         "recipe": head["recipe"],
@@ -103,16 +99,11 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
         raise StudyError("the export is cut off or was changed: its checksum does not fit")
     with reading(f"wanted an export of a study, got {content[:40]!r}...", StudyError):
         head, *rows = [_line(line) for line in body.splitlines()]
-        if head["bopp"] not in range(1, FORMAT + 1):
-            raise StudyError(f"wanted an export of format {FORMAT}, got {head['bopp']!r}: use a newer bopp")
+        check_format("an export", head["bopp"], FORMAT)
         if type(head["trials"]) is not int or head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
         space = read_space(head["space"])
-        if head["bopp"] == 1:
-            problem = read_direction(space, head["direction"])
-            head |= write_problem(problem)
-        else:
-            problem = read_problem(space, head)
+        problem = read_problem(space, head)
         if not isinstance(head["recipe"], dict) or not head["recipe"]:
             raise StudyError(f"wanted the parts of a recipe, got {head['recipe']!r}")
         rest, known = split(head["recipe"])
@@ -120,16 +111,15 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
             read_recipe(rest)
         check_sources(known, problem)
         if not is_seed(head["seed"]):
-            raise StudyError("wanted a seed >= 0 and below 1e1000")
+            raise StudyError("wanted a seed from 0 to 2**63 - 1")
         catalogue.checked_name(head["study"])
         trials = [read_trial(problem, row, number) for number, row in enumerate(rows)]
         texts = [text for one in trials for text in (one.error, one.traceback, one.worker, one.notes)]
         if any(text and "\0" in text for text in texts):
             raise StudyError("wanted texts that every database can keep, got one with a NUL")
-        if head["bopp"] >= STRICT:
-            _check_meant({**write_problem(problem), "space": write_space(space)}, head)
-            for trial, row in zip(trials, rows, strict=True):
-                _check_meant(write_trial(space, trial), row)
+        _check_meant({**write_problem(problem), "space": write_space(space)}, head)
+        for trial, row in zip(trials, rows, strict=True):
+            _check_meant(write_trial(space, trial), row)
         return head, problem, trials
 
 

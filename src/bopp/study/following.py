@@ -10,7 +10,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ from bopp.study import schema
 from bopp.study.definition import Definition
 from bopp.study.leases import Lease, Watch
 from bopp.study.ledger import GONE, MY, Ledger
-from bopp.study.pauses import Pause, Pauses
+from bopp.study.pauses import WHOLE, Pause, Pauses
 from bopp.study.reading import COLUMNS, Reader, uncollected
-from bopp.study.schema import as_of, studies, trials, version_at
+from bopp.study.schema import studies, trials
 from bopp.study.store import Moment, Store
 from bopp.trial import Trial
 
@@ -34,6 +33,16 @@ REPLACED, MISSING = "the file was replaced by another", "the file is no longer t
 
 SINCE, AFTER = sa.bindparam("since", type_=sa.BigInteger), sa.bindparam("after", type_=sa.BigInteger)
 NUMBERS = sa.bindparam("numbers", expanding=True, type_=sa.Integer)
+
+REVISION = sa.select(studies.c.revision, studies.c.seal).where(studies.c.id == MY)
+MINE = sa.select(*COLUMNS).where(trials.c.study == MY)
+SOME = MINE.where(trials.c.number.in_(NUMBERS)).order_by(trials.c.number)
+BY_NUMBER = MINE.where(trials.c.number > AFTER).order_by(trials.c.number).limit(PART)
+BY_REVISION = (  # in words by which databases find their way along the index of revisions
+    MINE.where(trials.c.revision >= SINCE, (trials.c.revision > SINCE) | (trials.c.number > AFTER))
+    .order_by(trials.c.revision, trials.c.number)
+    .limit(PART)
+)
 
 
 @dataclass(frozen=True)
@@ -124,12 +133,12 @@ class Following:
 
         def read(connection: sa.Connection) -> list[Trial]:
             chosen = {"my": self._id, "numbers": list(numbers)}
-            return self._reader.read(connection.execute(_some(version_at(connection)), chosen).all())
+            return self._reader.read(connection.execute(SOME, chosen).all())
 
         return {trial.number: trial for trial in self._store.read(read)} if numbers else {}
 
     def _look(self, connection: sa.Connection) -> Found:
-        schema.version_of(connection)  # a newer bopp may have migrated the store since
+        schema.check_newest(connection)  # a newer bopp may have migrated the store since
         now, revision = self._store.now(connection), self._revision(connection)
         if self._first and self._place[1] < 0:
             self._place = (revision, -1)
@@ -142,8 +151,7 @@ class Following:
 
     def _revision(self, connection: sa.Connection) -> int:
         """The revision of the study; refused if it is gone, put back, or no longer what it was."""
-        columns = as_of(version_at(connection), studies.c.revision, studies.c.seal)
-        found = connection.execute(sa.select(*columns).where(studies.c.id == MY), {"my": self._id}).first()
+        found = connection.execute(REVISION, {"my": self._id}).first()
         if found is None:
             raise StudyError(GONE)
         revision, seal = found
@@ -156,8 +164,7 @@ class Following:
 
     def _check_definition(self, connection: sa.Connection) -> None:
         """Refuse a study that was redefined; its row may be long, and is read only if its seal is new."""
-        whole = sa.select(*as_of(version_at(connection), *studies.c)).where(studies.c.id == MY)
-        row = connection.execute(whole, {"my": self._id}).mappings().first()
+        row = connection.execute(WHOLE, {"my": self._id}).mappings().first()
         if row is None:
             raise StudyError(GONE)
         known, found = self._definition, Definition.read(row)
@@ -168,7 +175,7 @@ class Following:
         """The next trials: the first time by their numbers, then those that changed since a revision."""
         place = dict(zip(("since", "after"), self._place, strict=True)) | {"my": self._id}
         with uncollected():
-            return connection.execute(_later(version_at(connection), self._first), place).all()
+            return connection.execute(BY_NUMBER if self._first else BY_REVISION, place).all()
 
     def _leases(self, connection: sa.Connection, asked: frozenset[int]) -> list[Lease]:
         """The leases of trials under way; of these numbers alone, which spares a look at all trials."""
@@ -193,22 +200,3 @@ class Following:
 def _place(last: Any, whole: bool) -> tuple[int, int]:
     """Where to go on reading changes: after the last one, or with the next revision."""
     return (last.revision + 1, -1) if whole else (last.revision, last.number)
-
-
-@cache
-def _later(version: int, first: bool) -> sa.Select[Any]:
-    """Selects trials after the last one read, by number or by revision, from a store of this version."""
-    beyond = trials.c.number > AFTER
-    if not first:  # in words by which databases find their way along the index of revisions
-        beyond = (trials.c.revision >= SINCE) & ((trials.c.revision > SINCE) | beyond)
-    order = (trials.c.number,) if first else (trials.c.revision, trials.c.number)
-    return (
-        sa.select(*as_of(version, *COLUMNS)).where(trials.c.study == MY, beyond).order_by(*order).limit(PART)
-    )
-
-
-@cache
-def _some(version: int) -> sa.Select[Any]:
-    """Selects trials by their numbers."""
-    mine = (trials.c.study == MY) & trials.c.number.in_(NUMBERS)
-    return sa.select(*as_of(version, *COLUMNS)).where(mine).order_by(trials.c.number)

@@ -10,7 +10,6 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from bopp.study import seal
 from bopp.study.known import Known
 from bopp.study.leases import Lease
 from bopp.study.reading import APART, COLUMNS, Reader, uncollected
-from bopp.study.schema import as_of, queue, studies, trials, version_at
+from bopp.study.schema import queue, studies, trials
 from bopp.trial import Answer, Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
@@ -43,6 +42,11 @@ CHANGE = (
     .where(trials.c.study == MY, trials.c.number == sa.bindparam("my_number", type_=sa.Integer))
     .values({column: sa.bindparam(f"new_{column.name}", type_=column.type) for column in COLUMNS})
 )
+READ_ALL = sa.select(*COLUMNS).where(trials.c.study == MY).order_by(trials.c.number)
+READ_CHANGED = READ_ALL.where(trials.c.revision > SINCE)
+WAITS = queue.c.popped.is_not(sa.true())
+QUEUED = sa.select(*queue.c, WAITS.label("waits")).where(queue.c.study == MY).order_by(queue.c.place)
+NEXT = QUEUED.where(WAITS).limit(1)
 CLAIMED = sa.select(*COLUMNS).where(trials.c.ticket == TICKET)
 RUNNING = (
     sa.select(trials.c.number, trials.c.ticket, trials.c.worker, trials.c.lease, trials.c.lease_until)
@@ -85,7 +89,7 @@ class Ledger:
         first = not before.trials
         with uncollected():
             rows = connection.execute(
-                _read(version_at(connection), first), {"my": self._id, "since": before.revision}
+                READ_ALL if first else READ_CHANGED, {"my": self._id, "since": before.revision}
             ).all()
             if not rows:
                 return before
@@ -190,7 +194,7 @@ class Ledger:
     def queued(self, connection: sa.Connection, first: bool = False) -> list[tuple[str, Params]]:
         """The tickets and params that wait to be asked for, oldest first; or only the oldest."""
         alone = first and self._queue_read  # once, all are read: one that is gone by a flipped bit is noticed
-        rows = connection.execute(_queued(version_at(connection), alone), {"my": self._id}).mappings().all()
+        rows = connection.execute(NEXT if alone else QUEUED, {"my": self._id}).mappings().all()
         waiting = [row for row in map(self._checked, rows) if row["waits"]]
         self._queue_read = True
         return [(row["ticket"], self._params(row["params"])) for row in waiting[: 1 if first else None]]
@@ -261,23 +265,6 @@ def number_of(trial: Trial | int) -> int:
     if isinstance(trial, int | np.integer) and not isinstance(trial, bool):
         return int(trial)
     raise TellError(f"wanted a trial that ask returned, or its number, got {trial!r}")
-
-
-@cache
-def _read(version: int, first: bool) -> sa.Select[Any]:
-    """Selects all trials, or those that changed since a revision, from a store of this version."""
-    mine = trials.c.study == MY
-    changed = mine if first else mine & (trials.c.revision > SINCE)
-    return sa.select(*as_of(version, *COLUMNS)).where(changed).order_by(trials.c.number)
-
-
-@cache
-def _queued(version: int, alone: bool) -> sa.Select[Any]:
-    """Selects what was enqueued, oldest first, or the oldest that waits."""
-    mine = queue.c.study == MY
-    waits = queue.c.popped.is_not(sa.true())
-    rows = sa.select(*as_of(version, *queue.c), waits.label("waits")).order_by(queue.c.place)
-    return rows.where(mine, waits).limit(1) if alone else rows.where(mine)
 
 
 def new_ticket() -> str:

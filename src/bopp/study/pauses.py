@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,9 +14,12 @@ from bopp.legible import brief, cut, one_line
 from bopp.plain import read_time
 from bopp.study.definition import check, rewrite
 from bopp.study.ledger import GONE, MY, Ledger, storable
-from bopp.study.schema import as_of, studies, version_at
+from bopp.study.schema import studies
 
 LONGEST = 200  # characters of a reason, where it is one part of a line
+
+PAUSED = sa.select(studies.c.paused).where(studies.c.id == MY)
+WHOLE = sa.select(*studies.c).where(studies.c.id == MY)
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,12 @@ class Pauses:
 
         The rest of its row may be long, and is read only where there is a pause that was not seen before.
         """
-        row = self._row(connection, _paused(version_at(connection)))
+        row = self._row(connection, PAUSED)
         if row["paused"] is None:
             return None
         last = self._last
         if row["paused"] != last[0]:
-            whole = self._row(connection, _whole(version_at(connection)))
+            whole = self._row(connection, WHOLE)
             check(whole)
             self._last = last = (whole["paused"], _read(whole["paused"]))
         return last[1]
@@ -86,18 +88,6 @@ def checked(reason: Any) -> str | None:
     if reason is not None and not isinstance(reason, str):
         raise StudyError(f"pause: wanted a reason in words, or None, got {brief(reason)}")
     return storable(reason) if reason and reason.strip() else None
-
-
-@cache
-def _paused(version: int) -> sa.Select[Any]:
-    """Selects the pause of a study from a store of this version."""
-    return sa.select(*as_of(version, studies.c.id, studies.c.paused)).where(studies.c.id == MY)
-
-
-@cache
-def _whole(version: int) -> sa.Select[Any]:
-    """Selects all of its row."""
-    return sa.select(*as_of(version, *studies.c)).where(studies.c.id == MY)
 
 
 def _written(pause: Pause) -> str:

@@ -77,7 +77,7 @@ class Reader:
         """The trial in a row, whatever that holds."""
         named = dict(zip(NAMES, row, strict=True))
         with reading(f"trial {str(named['number'])[:20]}{self._of} cannot be read", StudyError):
-            apart = {"values": {}} | ({} if named["more"] is None else json.loads(named["more"]))
+            apart = {name: {} for name in APART} | json.loads(named["more"] or "{}")
             if named["value"] is not None or named["state"] == "done":  # NULL: it was not measured
                 apart["values"] = {self._names[0]: named["value"], **apart["values"]}
             apart["params"] = json.loads(named["params"])

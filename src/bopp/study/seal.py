@@ -1,8 +1,8 @@
 """Seal: a checksum beside each row of a store, so that a bit which flips on a disk is noticed.
 
-It is the CRC-32 of the fields as text, the same on every processor and in every database. Rows of versions
-without seals have none, and get one when they are changed. A ticket and a lease are not sealed: they say who
-works on a trial until when, change all the time, and no result depends on them.
+It is the CRC-32 of the fields as text, the same on every processor and in every database. A ticket and a
+lease are not sealed: they say who works on a trial until when, change all the time, and no result depends on
+them. A row whose seal is NULL is accepted as it is, and gets one when it is changed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from zlib import crc32
 
 from bopp.errors import StoreError
 
-STUDY = ("id", "name", "space", "direction", "seed", "recipe", "created_at", "problem", "paused")
+STUDY = ("id", "name", "space", "problem", "seed", "recipe", "created_at", "paused")
 TRIAL = (
     *("study", "number", "revision", "params", "state", "value", "error", "origin", "asked_at", "told_at"),
     *("worker", "notes", "more", "traceback", "superseded"),
 )
 QUEUED = ("ticket", "study", "place", "params", "popped")
-"""The fields under a seal, in the order in which they are sealed, for ever; a later one goes to the end and
-counts only where it is not NULL, so that earlier seals stay valid."""
+"""The fields under a seal, in the order in which they are sealed."""
 
-LATER = frozenset({"paused"})  # which were not there when rows were first sealed
 BETWEEN = "\0"  # no text in a database has it
 
 
@@ -34,18 +32,13 @@ def seal(fields: Iterable[Any]) -> str:
 
 def sealed(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The row with its seal."""
-    return {**row, "seal": seal(_counted(row, names))}
+    return {**row, "seal": seal(map(row.get, names))}
 
 
 def check(row: Any, names: tuple[str, ...], what: str, where: str) -> None:
     """Refuse a row, by name, that has changed since it was sealed; `where` finds it in SQL."""
-    if row["seal"] is not None and row["seal"] != seal(_counted(row, names)):
+    if row["seal"] is not None and row["seal"] != seal(map(row.get, names)):
         raise broken(what, where)
-
-
-def _counted(row: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """The fields of a row under its seal."""
-    return [row.get(name) for name in names if name not in LATER or row.get(name) is not None]
 
 
 def broken(what: str, where: str) -> StoreError:

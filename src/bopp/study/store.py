@@ -7,7 +7,7 @@ A transaction may be called again after a lost connection, so it must be safe to
 carries a ticket by which a second call finds what the first one did.
 
 Looking never writes: the data in a store that is opened read-only stay as they are (`sqlite.opened` has the
-small print). One of an older version is not migrated; columns that it lacks are read as NULL.
+small print). One of an older version is refused rather than migrated.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class Store:
             else sqlite.engine(self.path, "ro" if looks else "rw")
         )
         self._connections = Connections(self._engine, keeps=self.path is None)
-        self._version = schema.VERSION
         self._turn = turns.OfThread()
         self._turns = turns.Turns(self._lock())
         self._process = os.getpid()
@@ -95,14 +94,7 @@ class Store:
 
     def read(self, transaction: Transaction[T]) -> T:
         """The result of a transaction that only reads."""
-
-        def look(connection: sa.Connection) -> T:
-            if self._version < schema.VERSION:  # somebody may have migrated it since
-                self._version = schema.version_of(connection)
-                connection = connection.execution_options(bopp_version=self._version)
-            return transaction(connection)
-
-        return self._run(look, "BEGIN")
+        return self._run(transaction, "BEGIN")
 
     def write(self, transaction: Transaction[T], alone: bool = False) -> T:
         """The result of a transaction that changes something, once its changes are on disk.
@@ -218,8 +210,8 @@ class Store:
         if version == 0 and self.access != "create":
             raise StudyError(f"{self!r} has no studies")
         if self.access == "look":
-            self._version = version
-        elif version < schema.VERSION:
+            self.read(schema.check_newest)
+        elif version < schema.newest():
             self.write(schema.migrate, alone=True)
 
     def _check_file(self, path: Path) -> None:
