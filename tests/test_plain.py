@@ -3,14 +3,10 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
-from fractions import Fraction
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +39,8 @@ from bopp import search as searches
 from bopp.data import Array
 from bopp.errors import BoppError, NoResultError, StudyError, reading
 from bopp.parameter import Parameter
-from bopp.parts import ROOMS, has_parts_of_yours
+from bopp.parts import PARTS as NAMED
+from bopp.parts import has_parts_of_yours, read_part, write_part
 from bopp.plain import (
     one_of,
     other_part,
@@ -89,7 +86,7 @@ def parameters(draw: st.DrawFn) -> Parameter:
         )
         return Choice(options, draw(st.booleans()))
     if kind == "Int":
-        low, high = sorted(draw(st.lists(st.integers(-(2**80), 2**80), min_size=2, max_size=2, unique=True)))
+        low, high = sorted(draw(st.lists(st.integers(-(2**52), 2**52), min_size=2, max_size=2, unique=True)))
         return Int(low, high, log=low > 0 and draw(st.booleans()))
     ends = st.floats(-1e300, 1e300, allow_subnormal=True)
     low_end, high_end = sorted(draw(st.lists(ends, min_size=2, max_size=2, unique=True)))
@@ -184,7 +181,7 @@ def test_options_that_look_alike_stay_apart() -> None:
     ],
 )
 def test_options_that_json_would_change_are_refused(option: Any) -> None:
-    with pytest.raises(BoppError, match="'c': JSON takes options that are text, numbers, None or tuples"):
+    with pytest.raises(BoppError, match="JSON"):
         write_space(Space({"c": Choice([option, "b"])}))
     space = Space({"c": Choice(["b", option])})
     assert write_params(space, {"c": option}) == {"c": {"option": 1}}
@@ -195,12 +192,8 @@ SPACE = Space({"x": Float(0, 1), "n": Int(1, 9), "c": Choice(["a", (1, 2), None]
 PARAMS = {"x": 0.5, "n": 3, "c": {"option": 1}}
 PROBLEM = Problem(SPACE)
 ROW = {
-    "number": 4,
+    **write_trial(SPACE, Trial(4, {"x": 0.5, "n": 3, "c": (1, 2)}, "done", {"value": 1.5}, None, "queued")),
     "params": PARAMS,
-    "state": "done",
-    "values": {"value": 1.5},
-    "error": None,
-    "origin": "queued",
 }
 
 
@@ -223,7 +216,7 @@ ROW = {
         {"x": {"kind": "Float", "low": 0, "high": math.inf, "log": False}},
         {"x": {"kind": "Float", "low": 0, "high": 10**400, "log": False}},
         {"x": {"kind": "Int", "low": 0, "high": 1.5, "log": False}},
-        {"x": {"kind": "Int", "low": 0, "high": 10**301, "log": False}},
+        {"x": {"kind": "Int", "low": 0, "high": 2**53 + 1, "log": False}},
         {"x": {"kind": "Int", "low": True, "high": 5, "log": False}},
         {"x": {"kind": "Choice", "options": [], "ordered": False}},
         {"x": {"kind": "Choice", "options": "ab", "ordered": False}},
@@ -337,7 +330,7 @@ def test_trials_that_are_none_are_refused(changed: dict[str, Any]) -> None:
         read_trial(PROBLEM, {**ROW, **changed}, 4)
 
 
-@pytest.mark.parametrize("missing", ["number", "params", "state", "values", "error"])
+@pytest.mark.parametrize("missing", ROW)
 def test_trials_that_lack_something_are_refused(missing: str) -> None:
     with pytest.raises(BoppError), reading("a document"):
         read_trial(PROBLEM, {name: value for name, value in ROW.items() if name != missing}, 4)
@@ -374,7 +367,7 @@ def test_one_of() -> None:
     assert one_of(("a", "b"), "b") == "b"
     words: list[Any] = ["c", None, ["a"], {}]
     for word in words:
-        with pytest.raises(BoppError, match=r"wanted one of \['a', 'b'\], got"):
+        with pytest.raises(BoppError, match="wanted one of"):
             one_of(("a", "b"), word)
 
 
@@ -395,26 +388,48 @@ def test_every_part_comes_back(field: str, part: Any) -> None:
     assert repr(there_and_back(recipe)) == repr(recipe)
 
 
-def test_every_public_part_is_among_the_parts_above() -> None:
-    """A part that is added to the engine is to be added here."""
-    known = repr([part for _, part in PARTS])
-    for room in (kernels, fits, pseudo, acquisitions, searches, initials):
-        for name, thing in vars(room).items():
-            if (
-                inspect.isclass(thing)
-                and is_dataclass(thing)
-                and thing.__module__.startswith(room.__name__)
-                and name[0] != "_"
-                and thing is not acquisitions.Maximum  # no part: what an acquisition computes
-            ):
-                assert f"{name}(" in known, name
+NO_PARTS = {
+    acquisitions: "Maximum differentiated is_logarithmic is_positive log_h logarithmic maximum",
+    fits: "MaximumLikelihood slice_step telling",
+    initials: "Initial",
+    kernels: "Kernel distance_to_prepared prepared squared_distance",
+    outcomes: "MarginScale Scale SqueezedScale unsqueezed yeo_johnson yeo_johnson_inverse",
+    pseudo: "Source generate none sources without_sources",
+    searches: "Score ascend best_fresh ranked",
+}
+"""What is public in these modules and no part of a recipe."""
+
+
+def test_every_public_part_has_a_name_and_comes_back() -> None:
+    """Whoever adds a part to the engine gives it a name in `PARTS`, which is for ever."""
+    public = {
+        f"{module.__name__.rpartition('.')[2]}.{name}": thing
+        for module, without in NO_PARTS.items()
+        for name, thing in vars(module).items()
+        if getattr(thing, "__module__", "").startswith(module.__name__)
+        and callable(thing)
+        and name[0] != "_"
+        and name not in without.split()
+    }
+    assert public == NAMED
+    written = json.dumps([write_part(part) for _, part in PARTS])
+    for name, thing in NAMED.items():
+        assert f'"{name}"' in written, f"{name} is not among the PARTS of support.recipes"
+        if not inspect.isclass(thing):
+            assert read_part(through_json(write_part(thing))) is thing
+
+
+def test_the_name_of_a_part_does_not_depend_on_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels.Matern52, "__module__", "bopp.elsewhere")
+    assert write_part(kernels.Matern52()) == {"part": "kernels.Matern52", "settings": {"ard": True}}
+    assert there_and_back(RANDOM) == RANDOM
 
 
 @pytest.mark.parametrize(("field", "part", "name"), YOURS)
 def test_parts_of_your_own_are_written_by_name_and_cannot_be_read(field: str, part: Any, name: str) -> None:
     written = through_json(write_recipe(replace(RANDOM, **{field: part})))
     assert name in json.dumps(written)
-    with pytest.raises(StudyError, match=rf"has parts of your own \({field}\): open it with recipe="):
+    with pytest.raises(StudyError, match=rf"{field}.*recipe="):
         read_recipe(written)
 
 
@@ -455,18 +470,6 @@ def test_no_function_is_called_by_a_recipe(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(StudyError):
         read_recipe(usual(kernel=settings("kernels.squared_distance", A=[[1.0]], B=[[2.0]])))
     assert calls == []
-
-
-def test_the_rooms_hold_no_way_out() -> None:
-    """Whatever a recipe can name is a dataclass or a function of the engine itself."""
-    for room in ROOMS.values():
-        for name, thing in vars(room).items():
-            try:
-                read_recipe(usual(kernel={"part": f"{room.__name__.rpartition('.')[2]}.{name}"}))
-            except BoppError:
-                continue
-            assert thing.__module__ == room.__name__
-            assert not name.startswith("_")
 
 
 # problems, measurements, noise
@@ -566,7 +569,7 @@ def test_a_condition_comes_back_by_name_and_has_to_be_brought_along() -> None:
     again = read_problem(problem.space, written)
     assert [constraint.name for constraint in again.constraints] == ["m", "x small"]
     assert through_json(write_problem(again)) == written
-    with pytest.raises(NoResultError, match="'x small' is a function of your own"):
+    with pytest.raises(NoResultError, match="x small"):
         again.allows({"x": 0.2})
     result = Result(problem, (Trial(0, {"x": 0.2}, "done", {"value": 1.0, "m": 1.0}),))
     assert Result.from_json(result.to_json()).trials == result.trials
@@ -614,79 +617,6 @@ def test_problems_that_are_none_are_refused(row: Any) -> None:
         read_problem(SPACE, row)
 
 
-# what earlier versions wrote
-
-
-OLD_ROW = {
-    "number": 0,
-    "params": {"x": 0.25},
-    "state": "done",
-    "value": 1.5,
-    "error": None,
-    "origin": "observed",
-    "asked_at": "2024-05-06T07:08:09.123456+00:00",
-    "told_at": "2024-05-06T07:08:10+00:00",
-    "worker": None,
-    "notes": None,
-}
-OLD = {
-    "format": 1,
-    "direction": "maximize",
-    "space": {"x": {"kind": "Float", "low": 0.0, "high": 1.0, "log": False}},
-    "trials": [
-        OLD_ROW,
-        {**OLD_ROW, "number": 1, "state": "failed", "value": None, "error": "no"},
-        {**OLD_ROW, "number": 2, "state": "asked", "value": None, "told_at": None},
-    ],
-}
-
-
-def test_a_result_of_format_1_is_read() -> None:
-    result = Result.from_json(json.dumps(OLD))
-    assert result.problem == Problem({"x": Float(0, 1)}, {"value": "maximize"})
-    assert [trial.state for trial in result.trials] == ["done", "failed", "asked"]
-    assert result.trials[0].values == {"value": 1.5}
-    assert [dict(trial.values) for trial in result.trials[1:]] == [{}, {}]
-    assert result.trials[0].asked_at == datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
-    assert all(not trial.noise and not trial.measurements for trial in result.trials)
-    assert result.best.number == 0
-    assert json.loads(result.to_json())["format"] == 4
-    assert Result.from_json(result.to_json()) == result
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"value": None},
-        {"value": 1},
-        {"value": "1.5"},
-        {"value": True},
-        {"value": [1.5]},
-        {"value": {"value": 1.5}},
-        {"state": "failed"},
-        {"state": "asked"},
-        {"extra": 1},
-    ],
-)
-def test_rows_of_format_1_are_checked_as_before(changed: dict[str, Any]) -> None:
-    with pytest.raises(BoppError):
-        Result.from_json(json.dumps({**OLD, "trials": [{**OLD_ROW, **changed}]}))
-
-
-@pytest.mark.parametrize("direction", ["up", None, ["minimize"], {"value": "minimize"}])
-def test_directions_of_format_1_are_checked(direction: Any) -> None:
-    with pytest.raises(BoppError, match="wanted one of"):
-        Result.from_json(json.dumps({**OLD, "direction": direction}))
-
-
-def test_a_row_of_format_1_belongs_to_the_only_objective() -> None:
-    problem = Problem({"x": Float(0, 1)}, {"error": "minimize"})
-    assert read_trial(problem, OLD_ROW, 0).values == {"error": 1.5}
-    several = Problem({"x": Float(0, 1)}, {"error": "minimize", "gain": "maximize"})
-    with pytest.raises(BoppError):
-        read_trial(several, OLD_ROW, 0)
-
-
 # which part of a recipe is another
 
 
@@ -699,110 +629,6 @@ def with_acquisition(part: Any) -> Recipe:
     return replace(RANDOM, acquisition=part)
 
 
-def lambdas(kind: str) -> tuple[Any, Any, Any]:
-    """Two that are made alike, and one that is not."""
-    match kind:
-        case "constant":
-            return (
-                lambda mean, sd, known: mean + 1.0 * sd,
-                lambda mean, sd, known: mean + 1.0 * sd,
-                lambda mean, sd, known: mean + 2.0 * sd,
-            )
-        case "operation":
-            return (
-                lambda mean, sd, known: mean + sd,
-                lambda mean, sd, known: mean + sd,
-                lambda mean, sd, known: mean - sd,
-            )
-        case "name":
-            return (
-                lambda mean, sd, known: np.sin(mean),
-                lambda mean, sd, known: np.sin(mean),
-                lambda mean, sd, known: np.cos(mean),
-            )
-        case "closure":
-            return scaled(1.0), scaled(1.0), scaled(2.0)
-        case "closure over a list":
-            return scaled([1.0, 2.0]), scaled([1.0, 2.0]), scaled([1.0, 3.0])
-        case "closure over a dict":
-            return scaled({"a": 1.0}), scaled({"a": 1.0}), scaled({"a": 2.0})
-        case "closure over an array":
-            return scaled(np.array([1.0, 2.0])), scaled(np.array([1.0, 2.0])), scaled(np.array([1.0, 3.0]))
-        case "closure over a number of NumPy":
-            return scaled(np.int64(1)), scaled(np.int64(1)), scaled(np.int64(2))
-        case "closure over a dataclass":
-            return scaled(Shifted(1.0)), scaled(Shifted(1.0)), scaled(Shifted(2.0))
-        case "closure over a function":
-            return scaled(scaled(1.0)), scaled(scaled(1.0)), scaled(scaled(2.0))
-        case "closure over a part":
-            ucb = acquisitions.UCB
-            return scaled(ucb(1.0)), scaled(ucb(1.0)), scaled(ucb(2.0))
-        case "default":
-            return defaulted(1.0), defaulted(1.0), defaulted(2.0)
-        case "keyword default":
-            return keyworded(1.0), keyworded(1.0), keyworded(2.0)
-        case "inner code":
-            return (
-                lambda mean, sd, known: [m + 1.0 for m in mean],
-                lambda mean, sd, known: [m + 1.0 for m in mean],
-                lambda mean, sd, known: [m + 2.0 for m in mean],
-            )
-        case "set of texts":
-            return (
-                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd,
-                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd,
-                lambda mean, sd, known: mean if "a" in {"a", "b", "c", "e"} else sd,
-            )
-        case "partial":
-            return part_of(sd=1.0), part_of(sd=1.0), part_of(sd=2.0)
-        case "partial by place":
-            return part_of(1.0), part_of(1.0), part_of(2.0)
-        case "partial of another":
-            return partial(greedy), partial(greedy), partial(mirror)
-        case "partial of the engine":
-            beta = acquisitions.paper_beta
-            return (
-                acquisitions.UCB(partial(beta, delta=0.1)),
-                acquisitions.UCB(partial(beta, delta=0.1)),
-                acquisitions.UCB(partial(beta, delta=0.2)),
-            )
-        case "dataclass":
-            return Shifted(1.0), Shifted(1.0), Shifted(2.0)
-        case "infinite setting":
-            return Shifted(math.inf), Shifted(math.inf), Shifted(-math.inf)
-        case "method of a dataclass":
-            return Shifted(1.0).__call__, Shifted(1.0).__call__, Shifted(2.0).__call__
-        case "setting that is an array":
-            return tuple(Centred(np.array([x, 0.5])) for x in (0.1, 0.1, 0.2))  # type: ignore[return-value]
-        case "setting that is a dict":
-            return tuple(Centred({"x": x}) for x in (0.1, 0.1, 0.2))  # type: ignore[return-value]
-        case "setting that is a lambda":
-            return Centred(defaulted(1.0)), Centred(defaulted(1.0)), Centred(defaulted(2.0))
-        case "lambda in a part of the engine":
-            return tuple(acquisitions.UCB(beta) for beta in map(constant, (1.0, 1.0, 2.0)))  # type: ignore[return-value]
-    raise AssertionError(kind)
-
-
-def part_of(*args: Any, **settings: Any) -> Any:
-    return partial(greedy, *args, **settings)
-
-
-def scaled(by: Any) -> Any:
-    return lambda mean, sd, known: mean * by
-
-
-def defaulted(by: Any) -> Any:
-    return lambda mean, sd, known, by=by: mean * by
-
-
-def keyworded(by: Any) -> Any:
-    return lambda mean, sd, known, *, by=by: mean * by
-
-
-def constant(beta: float) -> Any:
-    return lambda t, d: beta
-
-
 @dataclass(frozen=True, eq=False)
 class Centred:
     centre: Any
@@ -811,111 +637,96 @@ class Centred:
         return mean
 
 
-KINDS_OF_YOURS = [
-    "constant",
-    "operation",
-    "name",
-    "closure",
-    "closure over a list",
-    "closure over a dict",
-    "closure over an array",
-    "closure over a number of NumPy",
-    "closure over a dataclass",
-    "closure over a function",
-    "closure over a part",
-    "default",
-    "keyword default",
-    "inner code",
-    "set of texts",
-    "partial",
-    "partial by place",
-    "partial of another",
-    "partial of the engine",
-    "dataclass",
-    "infinite setting",
-    "method of a dataclass",
-    "setting that is an array",
-    "setting that is a dict",
-    "setting that is a lambda",
-    "lambda in a part of the engine",
-]
+class Plain:
+    """A part of your own that is no dataclass."""
+
+    def __init__(self, scale: float):
+        self.scale = scale
+
+    def __call__(self, mean: Array, sd: Array, known: Any) -> Array:
+        return mean + self.scale * sd
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
-def test_parts_of_yours_are_the_same_where_they_are_made_alike(kind: str) -> None:
-    one, same, different = lambdas(kind)
-    assert other(with_acquisition(one), with_acquisition(one)) is None
-    assert other(with_acquisition(one), with_acquisition(same)) is None
-    assert other(with_acquisition(one), with_acquisition(different)) == "acquisition"
-    assert other(with_acquisition(different), with_acquisition(one)) == "acquisition"
+def scaled(by: Any) -> Any:
+    return lambda mean, sd, known: mean * by
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
-def test_parts_of_yours_in_a_sum_are_told_apart(kind: str) -> None:
-    one, same, different = (replace(RANDOM, pseudo=pseudo.Pending() + part) for part in lambdas(kind))
+def another(by: Any) -> Any:
+    return lambda mean, sd, known: mean * by
+
+
+ANY: Any = greedy
+NAMED_ALIKE: dict[str, tuple[Any, Any]] = {
+    "function": (greedy, greedy),
+    "lambda": (scaled(1.0), scaled(2.0)),
+    "partial": (partial(ANY, sd=1.0), partial(ANY, sd=2.0)),
+    "object": (Plain(1.0), Plain(2.0)),
+    "method": (Plain(1.0).__call__, Plain(2.0).__call__),
+    "dataclass": (Shifted(1.0), Shifted(1.0)),
+    "infinite setting": (Shifted(math.inf), Shifted(math.inf)),
+    "setting that is an array": (Centred(np.array([0.1, 0.5])), Centred(np.array([0.1, 0.5]))),
+    "setting that is a dict": (Centred({"x": 0.1}), Centred({"x": 0.1})),
+    "setting that is a list": (Centred([0.1, (1, "a")]), Centred([0.1, (1, "a")])),
+    "setting that is a lambda": (Centred(scaled(1.0)), Centred(scaled(2.0))),
+    "setting that is a part": (Centred(acquisitions.UCB(1.0)), Centred(acquisitions.UCB(1.0))),
+    "lambda in a part": (acquisitions.UCB(scaled(1.0)), acquisitions.UCB(scaled(2.0))),
+}
+NAMED_APART: dict[str, tuple[Any, Any]] = {
+    "function": (greedy, mirror),
+    "part of the engine": (greedy, acquisitions.ei),
+    "lambda": (scaled(1.0), another(1.0)),
+    "partial": (partial(ANY), partial(mirror)),
+    "object": (Plain(1.0), Shifted(1.0)),
+    "method": (Plain(1.0).__call__, Plain(1.0)),
+    "dataclass": (Shifted(1.0), Shifted(2.0)),
+    "infinite setting": (Shifted(math.inf), Shifted(-math.inf)),
+    "setting that is an array": (Centred(np.array([0.1, 0.5])), Centred(np.array([0.2, 0.5]))),
+    "setting that is a dict": (Centred({"x": 0.1}), Centred({"x": 0.2})),
+    "setting that is a list": (Centred([0.1, (1, "a")]), Centred([0.1, (1, "b")])),
+    "setting that is a lambda": (Centred(scaled(1.0)), Centred(another(1.0))),
+    "setting that is a part": (Centred(acquisitions.UCB(1.0)), Centred(acquisitions.UCB(2.0))),
+    "lambda in a part": (acquisitions.UCB(scaled(1.0)), acquisitions.UCB(another(1.0))),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED_ALIKE)
+def test_parts_of_yours_are_the_same_by_name_and_settings(kind: str) -> None:
+    one, same = map(with_acquisition, NAMED_ALIKE[kind])
     assert other(one, same) is None
+    assert other(same, one) is None
+    one, same = (replace(RANDOM, pseudo=pseudo.Pending() + part) for part in NAMED_ALIKE[kind])
+    assert other(one, same) is None
+
+
+@pytest.mark.parametrize("kind", NAMED_APART)
+def test_parts_of_yours_are_told_apart_by_name_and_settings(kind: str) -> None:
+    one, different = map(with_acquisition, NAMED_APART[kind])
+    assert other(one, different) == "acquisition"
+    assert other(different, one) == "acquisition"
+    one, different = (replace(RANDOM, pseudo=pseudo.Pending() + part) for part in NAMED_APART[kind])
     assert other(one, different) == "pseudo"
 
 
-def test_a_function_with_a_name_is_the_same_whatever_it_does() -> None:
-    """It may be mended while a study goes on."""
-    assert other(with_acquisition(greedy), with_acquisition(greedy)) is None
-    assert other(with_acquisition(greedy), with_acquisition(mirror)) == "acquisition"
-    assert other(with_acquisition(greedy), with_acquisition(acquisitions.ei)) == "acquisition"
-    assert other(with_acquisition(acquisitions.ei), with_acquisition(greedy)) == "acquisition"
+@pytest.mark.parametrize("kind", NAMED_ALIKE)
+def test_parts_of_yours_are_written_as_json_by_the_letter(kind: str) -> None:
+    for part in NAMED_ALIKE[kind]:
+        written = write_recipe(with_acquisition(part))
+        assert through_json(written) == written
+        assert has_parts_of_yours(written)
 
 
-def test_functions_that_know_each_other_can_be_written() -> None:
-    def made(limit: int) -> Any:
-        def even(n: int) -> bool:
-            return n == 0 or (n < limit and odd(n - 1))
-
-        def odd(n: int) -> bool:
-            return n != 0 and even(n - 1)
-
-        def alone(n: int) -> int:
-            return 0 if n == 0 else alone(n - 1)
-
-        return lambda mean, sd, known: mean if even(4) and alone(3) == 0 else sd
-
-    assert other(with_acquisition(made(9)), with_acquisition(made(9))) is None
-    assert other(with_acquisition(made(9)), with_acquisition(made(8))) == "acquisition"
+def test_a_function_of_yours_is_written_by_its_qualified_name_alone() -> None:
+    assert write_part(greedy) == {"yours": "support.recipes.greedy"}
+    assert write_part(scaled(1.0)) == {"yours": f"{__name__}.scaled.<locals>.<lambda>"}
+    assert write_part(Plain(1.0)) == {"yours": f"{__name__}.Plain"}
+    assert write_part(Shifted(1.0)) == {"yours": "support.recipes.Shifted", "settings": {"by": 1.0}}
 
 
-def test_a_variable_that_is_not_there_yet_can_be_written() -> None:
-    def made() -> Any:
-        if len("a") > 1:
-            later = 1.0
-        return lambda mean, sd, known: mean * later
-
-    assert other(with_acquisition(made()), with_acquisition(made())) is None
-
-
-SAME_IN_EVERY_PROCESS = """
-import json
-from dataclasses import replace
-from bopp import Recipe
-from bopp.plain import write_recipe
-
-score = lambda mean, sd, known: mean if "a" in {"a", "b", "c", "d"} else sd
-recipe = replace(Recipe.random(), acquisition=score)
-print(json.dumps(write_recipe(recipe)["acquisition"]))
-"""
-
-
-def test_a_lambda_is_written_alike_in_every_process() -> None:
-    """Also one whose constants are a set, in which texts lie in another order each time."""
-    written = set()
-    for seed in range(6):
-        run = subprocess.run(
-            [sys.executable, "-c", SAME_IN_EVERY_PROCESS],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": str(seed)},
-        )
-        written.add(run.stdout)
-    assert len(written) == 1
+def test_a_part_that_holds_itself_can_be_written() -> None:
+    ring: list[Any] = [1.0]
+    ring.append(ring)
+    recipe = with_acquisition(Centred(ring))
+    assert other(recipe, recipe) is None
 
 
 def test_a_recipe_of_the_engine_is_compared_as_a_value() -> None:
@@ -924,17 +735,6 @@ def test_a_recipe_of_the_engine_is_compared_as_a_value() -> None:
     assert other(RANDOM, replace(RANDOM, kernel=kernels.SquaredExponential())) == "kernel"
     assert other(RANDOM, replace(RANDOM, fit=fits.MAP(largest=7))) == "fit"
     assert other(Recipe.default(), Recipe.random()) == "initial"
-
-
-def test_what_an_earlier_version_did_not_write_is_accepted() -> None:
-    """It wrote no settings for parts of yours, and no code for a lambda."""
-    for kind in ("constant", "closure", "dataclass", "partial", "setting that is an array"):
-        one, _, different = lambdas(kind)
-        written = through_json(write_recipe(with_acquisition(one)))
-        written["acquisition"] = {"yours": written["acquisition"]["yours"]}
-        for part in (one, different):
-            assert other_part(written, with_acquisition(part)) is None
-        assert other_part(written, with_acquisition(greedy)) == "acquisition"
 
 
 def test_a_setting_that_came_later_counts_as_it_is_without_being_named() -> None:
@@ -955,16 +755,6 @@ def test_a_setting_that_came_later_counts_beside_parts_of_yours_too() -> None:
     assert other_part(written, replace(RANDOM, pseudo=pseudo.Failed() + mirror)) == "pseudo"
 
 
-def test_code_of_another_python_is_accepted() -> None:
-    one, _, different = lambdas("constant")
-    written = through_json(write_recipe(with_acquisition(one)))
-    version, _, digest = written["acquisition"]["code"].partition(" ")
-    assert version == f"{sys.version_info[0]}.{sys.version_info[1]}"
-    assert len(digest) == 64
-    written["acquisition"]["code"] = f"2.7 {digest}"
-    assert other_part(written, with_acquisition(different)) is None
-
-
 def test_a_part_that_this_version_lacks_is_another_or_refused() -> None:
     written = through_json(write_recipe(RANDOM))
     assert other_part({**written, "more": 5}, RANDOM) == "more"
@@ -978,52 +768,8 @@ def test_a_part_that_this_version_lacks_is_another_or_refused() -> None:
         read_recipe(unknown)
 
 
-class Plain:
-    """A part of your own that is no dataclass."""
-
-    def __init__(self, scale: float):
-        self.scale = scale
-
-    def __call__(self, mean: Array, sd: Array, known: Any) -> Array:
-        return mean + self.scale * sd
-
-
-ANY: Any = greedy
-
-
-def wrapped(scale: float) -> Any:
-    @wraps(greedy)
-    def inner(*arguments: Any) -> Any:
-        return scale * greedy(*arguments)
-
-    return inner
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (Plain(1.0), Plain(9.0)),
-        (Plain(1.0).__call__, Plain(9.0).__call__),
-        (partial(ANY, k=Fraction(1, 2)), partial(ANY, k=Fraction(9, 2))),
-        (wrapped(1.0), wrapped(9.0)),
-    ],
-)
-def test_parts_of_yours_with_other_contents_are_others(one: Any, other: Any) -> None:
-    written = through_json(write_recipe(with_acquisition(one)))
-    assert other_part(written, with_acquisition(one)) is None
-    assert other_part(written, with_acquisition(other)) == "acquisition"
-
-
 def test_a_subclass_of_a_parameter_is_kept_as_what_it_is() -> None:
     class Mine(Float):
         pass
 
     assert read_space(through_json(write_space(Space({"x": Mine(0, 1)})))) == Space({"x": Float(0, 1)})
-
-
-@pytest.mark.parametrize("kind", KINDS_OF_YOURS)
-def test_parts_of_yours_are_written_as_json_by_the_letter(kind: str) -> None:
-    for part in lambdas(kind):
-        written = write_recipe(with_acquisition(part))
-        assert json.loads(json.dumps(written, allow_nan=False)) == written
-        assert has_parts_of_yours(written)

@@ -168,14 +168,14 @@ def test_a_function_is_called_when_the_study_is_created_and_never_again(url: str
     assert CALLS.count == 12
 
 
-def test_two_functions_made_within_others_are_told_apart(url: str) -> None:
+def test_functions_of_yours_are_recognized_by_their_names(url: str) -> None:
     def made(shift: float) -> Any:
         return lambda params: loss(params) + shift
 
     open_study(url, "s", SPACE, knowledge=Cheap(made(1.0), points=6)).close()
-    open_study(url, "s", knowledge=Cheap(made(1.0), points=6)).close()
+    open_study(url, "s", knowledge=Cheap(made(2.0), points=6)).close()
     with pytest.raises(StudyError, match="knows cheap"):
-        open_study(url, "s", knowledge=Cheap(made(2.0), points=6))
+        open_study(url, "s", knowledge=Cheap(loss, points=6))
 
 
 @pytest.mark.parametrize("name", YOURS)

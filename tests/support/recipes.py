@@ -51,11 +51,8 @@ PARTS: list[tuple[str, Any]] = [
             fits.Priors(noise=fits.LogNormal(-3.5, 0.1)), noise=1e-300, largest=7, lengthscale=(0.1, 0.1)
         ),
     ),
-    ("fit", fits.MAP(fits.Priors(trend=fits.LogNormal(-3, 0.5)), least_noise=1e-11, tolerance=0.1)),
-    ("fit", fits.MAP(refit=0.1, seen=2000)),
-    ("fit", fits.MAP(refit=1, seen=math.inf)),
-    ("fit", fits.MAP(second_noise=0.02)),
-    ("fit", fits.MAP(starts=3)),
+    ("fit", fits.MAP(fits.Priors(trend=fits.LogNormal(-3, 0.5)), least_noise=1e-8, tolerance=0.1)),
+    ("fit", fits.MAP(fits.Priors(trend=None), refit=1, seen=math.inf, second_noise=None, starts=3)),
     ("fit", fits.SliceSampling(fits.Priors(trend=fits.LogNormal(0.1 + 0.2, 3)), refit=0.5, samples=1)),
     ("fit", fits.MaximumLikelihood(variance=1, noise=1e-4)),
     ("fit", fits.SliceSampling(samples=3, burn_in=0, thinning=2, priors=None)),
@@ -81,7 +78,6 @@ PARTS: list[tuple[str, Any]] = [
     ("acquisition", acquisitions.UCB(acquisitions.paper_beta)),
     ("acquisition", acquisitions.UCB(acquisitions.theorem_beta)),
     ("search", searches.Gradients(1, 2, 3, 4)),
-    ("search", searches.Gradients(finalists=4, ample=200)),
     ("search", searches.Gradients(finalists=None, ample=math.inf)),
     ("search", searches.Direct(10**9)),
     ("initial", initials.Sobol(math.inf)),
@@ -90,6 +86,8 @@ PARTS: list[tuple[str, Any]] = [
     ("outcome", outcome.raw),
     ("outcome", outcome.standardised),
     ("outcome", outcome.power),
+    ("outcome", outcome.margin),
+    ("outcome", outcome.Squeezed(outcome.power, 0.5, 2.0)),
 ]
 PRESETS = [
     Recipe.default(),

@@ -16,7 +16,7 @@ from bopp import pseudo
 from bopp.errors import RecipeError, StudyError, reading
 from bopp.informed import flat, informed
 from bopp.legible import brief, cut
-from bopp.parts import has_parts_of_yours, read_part, write_part, written_alike
+from bopp.parts import PARTS, has_parts_of_yours, name_of, read_part, write_part, written_alike
 from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Source, Sum
@@ -61,7 +61,7 @@ class Taught:
     def is_in(self, row: Row, problem: Problem) -> bool:
         """Whether a study that keeps this row knows the same; data are not read again to find out."""
         if self.read is not None:
-            return _same(origin_of(row), self.origin) and _alike(row, _with_data(self.outline, row))
+            return origin_of(row) == self.origin and _alike(row, _with_data(self.outline, row))
         return _alike(row, _write(self.bound(problem)))
 
 
@@ -204,15 +204,14 @@ def _plain(recipe: Recipe) -> Recipe:
 
 def _kind(name: Any) -> type[Source] | None:
     """The kind of source that is written by this name; None if the engine has none."""
-    room, _, word = str(name).partition(".")
-    found = getattr(pseudo, word, None) if room == "pseudo" and word in pseudo.__all__ else None
-    return found if isinstance(found, type) and issubclass(found, Source) and found is not Source else None
+    found = PARTS.get(str(name))
+    return found if isinstance(found, type) and issubclass(found, Source) else None
 
 
 def _write(source: Source) -> Row:
     """A source as `write_part` writes it, but fast where there are many data."""
-    name = f"pseudo.{type(source).__name__}"
-    if _kind(name) is not type(source):
+    name = name_of(type(source))
+    if name is None:
         return dict(write_part(source))
     settings = {field.name: _listed(getattr(source, field.name)) for field in fields(source)}  # type: ignore[arg-type]
     return {"part": name, "settings": settings}
@@ -283,14 +282,6 @@ def _with_data(outline: Row, row: Row) -> Row:
     settings = row.get("settings")
     pairs = settings.items() if isinstance(settings, dict) else ()
     return outline | {"settings": outline["settings"] | {name: one for name, one in pairs if name in DATA}}
-
-
-def _same(kept: str | None, mine: str | None) -> bool:
-    """Whether two origins are the same; of two functions, as far as one can tell."""
-    if kept is None or mine is None or kept == mine:
-        return kept == mine
-    with reading(UNREAD, StudyError):
-        return _function(kept) == _function(mine) != "" and written_alike(json.loads(kept), json.loads(mine))
 
 
 def _function(origin: str) -> str:
