@@ -9,6 +9,7 @@ tasks is in docs/benchmarks.md.
 
 import argparse
 import json
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -47,7 +48,9 @@ def with_priors(recipe: Recipe, **settings: fit.LogNormal | None) -> Recipe:
 
 def before(recipe: Recipe) -> Recipe:
     """The default before it had a trend."""
-    return replace(recipe, fit=fit.MAP(), search=search.Gradients(), outcome=outcome.power)
+    fitted = replace(fit.MaximumLikelihood(), priors=fit.Priors(trend=None))
+    thorough = search.Gradients(finalists=None, ample=math.inf)
+    return replace(recipe, fit=fitted, search=thorough, outcome=outcome.power)
 
 
 VARIANTS: dict[str, Callable[[Recipe], Recipe]] = {

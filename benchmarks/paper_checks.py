@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from bopp.search import Direct, Gradients, Score, Search
 from bopp.space import Space
 from bopp.threads import one_thread
 
-THOROUGH = Gradients(candidates=2000, local=500, starts=20)
+THOROUGH = Gradients(candidates=2000, local=500, starts=20, finalists=None, ample=math.inf)
 WAYS: dict[str, Search] = {
     "DIRECT, about 100": Direct(100),
     "DIRECT, about 1000": Direct(1000),

@@ -15,6 +15,7 @@ from bopp.fit import (
     MAP,
     NOISES,
     TRENDS,
+    UNTRENDED,
     VARIANCES,
     LogNormal,
     MaximumLikelihood,
@@ -27,7 +28,8 @@ from bopp.gp import GP
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from support.toys import KERNELS, gp_of, slope, smooth
 
-TREND = Priors(trend=LogNormal(-3.0, 3.0))
+TREND = Priors()
+SIMPLE = replace(MaximumLikelihood(), priors=UNTRENDED)
 ALL_KERNELS: list[Kernel] = [*KERNELS, SquaredExponential(ard=False), Matern52(ard=False)]
 
 
@@ -53,7 +55,9 @@ def theta_of(gp: GP) -> Array:
     return np.log([*gp.lengthscale, *([gp.trend] if gp.trend else []), gp.variance, gp.noise])
 
 
-@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), MAP(variance=1.3), SliceSampling()])
+@pytest.mark.parametrize(
+    "fit", [SIMPLE, MaximumLikelihood(), replace(SIMPLE, variance=1.3), SliceSampling(UNTRENDED)]
+)
 @pytest.mark.parametrize("kernel", ALL_KERNELS)
 def test_gradient_of_the_density_is_its_difference_quotient(fit: MAP, kernel: Kernel) -> None:
     data = noisy()
@@ -84,16 +88,16 @@ def test_density_with_a_trend_is_likelihood_times_lognormal_priors() -> None:
 
 
 def test_density_is_likelihood_times_lognormal_priors() -> None:
-    data, priors = noisy(), Priors()
+    data, priors = noisy(), UNTRENDED
     theta = np.log([0.4, 0.9, 1.3, 0.02])
     likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02).log_likelihood(data)
     rows = [priors.lengthscale, priors.lengthscale, priors.variance, priors.noise]
     log_prior = sum(-0.5 * ((t - row.mean) / row.sd) ** 2 for t, row in zip(theta, rows, strict=True))
-    assert MAP().log_density(theta, data, Matern52())[0] == pytest.approx(likelihood + log_prior, rel=1e-10)
+    assert SIMPLE.log_density(theta, data, Matern52())[0] == pytest.approx(likelihood + log_prior, rel=1e-10)
     assert MAP(None).log_density(theta, data, Matern52())[0] == pytest.approx(likelihood, rel=1e-10)
 
 
-@pytest.mark.parametrize("fit", [MAP(), MaximumLikelihood(), MAP(TREND)])
+@pytest.mark.parametrize("fit", [SIMPLE, MaximumLikelihood(), MAP()])
 @pytest.mark.parametrize("kernel", ALL_KERNELS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_fit_is_a_local_maximum(fit: MAP, kernel: Kernel, seed: int) -> None:
@@ -222,7 +226,9 @@ def test_maxima_do_not_depend_on_randomness(fit: MAP) -> None:
 
 
 def test_maximum_likelihood_has_no_priors() -> None:
-    assert MaximumLikelihood(variance=1.0, noise=1e-4, largest=50) == MAP(None, 1.0, 1e-4, 50)
+    fit = MaximumLikelihood(variance=1.0, noise=1e-4, largest=50)
+    assert (fit.priors, fit.variance, fit.noise, fit.largest) == (None, 1.0, 1e-4, 50)
+    assert (fit.refit, fit.second_noise) == (0.0, None)
 
 
 def correlation(chain: list[Array]) -> float:
@@ -294,10 +300,10 @@ def test_slice_sampling_draws_different_models(samples: int) -> None:
 
 def test_sampled_hyperparameters_lie_around_the_most_probable_ones() -> None:
     data = noisy(40)
-    top = MAP().log_density(theta_of(fitted(MAP(), data, Matern52())), data, Matern52())[0]
-    models = SliceSampling(samples=30)(data, Matern52(), np.random.default_rng(0))
+    top = SIMPLE.log_density(theta_of(fitted(SIMPLE, data, Matern52())), data, Matern52())[0]
+    models = SliceSampling(UNTRENDED, samples=30)(data, Matern52(), np.random.default_rng(0))
     thetas = [theta_of(gp_of(model)) for model in models]
-    below = np.array([top - MAP().log_density(theta, data, Matern52())[0] for theta in thetas])
+    below = np.array([top - SIMPLE.log_density(theta, data, Matern52())[0] for theta in thetas])
     # were the density Gaussian, twice the difference would be chi-squared with 4 degrees: mean 4, sd 2.8
     assert below.min() > -0.5
     assert 2.0 * below.mean() == pytest.approx(4.0, abs=2.5)
@@ -306,7 +312,7 @@ def test_sampled_hyperparameters_lie_around_the_most_probable_ones() -> None:
 def test_sampled_lengthscales_have_the_mean_and_sd_of_their_density() -> None:
     """One free hyper-parameter, whose density can be summed on a grid: within 0.25 sd and 30 %."""
     data, kernel = noisy(10, 1), Matern52()
-    fit = SliceSampling(variance=1.0, noise=1e-2, samples=400, burn_in=10, thinning=2)
+    fit = SliceSampling(UNTRENDED, variance=1.0, noise=1e-2, samples=400, burn_in=10, thinning=2)
     grid = np.linspace(math.log(LENGTHSCALES[0]), math.log(LENGTHSCALES[1]), 2000)
     log_density = np.array(
         [fit.log_density(np.array([t, 0.0, math.log(1e-2)]), data, kernel)[0] for t in grid]
@@ -365,7 +371,7 @@ def test_between_milestones_data_grow_by_the_share_and_no_more(refit: float) -> 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 12345])
 def test_without_a_share_every_number_is_a_milestone(n: int) -> None:
-    assert MAP().milestone(n) == n
+    assert MAP(refit=0.0).milestone(n) == n
 
 
 def test_the_least_noise_bounds_the_noise_that_is_fitted() -> None:
@@ -463,7 +469,7 @@ def waves_with_noise(noise: float, n: int = 20, seed: int = 0) -> Data:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_second_noise_never_makes_a_fit_less_probable(seed: int) -> None:
-    once, twice = MAP(), MAP(second_noise=0.02)
+    once, twice = SIMPLE, replace(SIMPLE, second_noise=0.02)
     data = waves_with_noise(0.5, seed=seed)
     first, second = (theta_of(fitted(fit, data, Matern52())) for fit in (once, twice))
     assert (
@@ -475,7 +481,7 @@ def test_noise_that_was_taken_for_a_rough_function_is_told_from_one() -> None:
     mended = 0
     for seed in range(12):
         data = waves_with_noise(0.3, n=30, seed=seed)
-        once, twice = (fitted(fit, data, Matern52()) for fit in (MAP(), MAP(second_noise=0.02)))
+        once, twice = (fitted(fit, data, Matern52()) for fit in (SIMPLE, replace(SIMPLE, second_noise=0.02)))
         if twice.noise > 10.0 * once.noise:
             assert once.lengthscale.min() < 0.2 < twice.lengthscale.min()
             assert twice.noise > 0.1

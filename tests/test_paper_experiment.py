@@ -17,7 +17,7 @@ import bopp
 from bopp import Recipe, outcome, pseudo
 from bopp.acquisition import UCB, paper_beta
 from bopp.errors import MissingExtra, PaperError
-from bopp.fit import LENGTHSCALES, MAP, MaximumLikelihood, SliceSampling
+from bopp.fit import LENGTHSCALES, MaximumLikelihood, SliceSampling
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.paper import experiment
@@ -118,9 +118,9 @@ def test_key_and_setting_reach_the_recipe() -> None:
 def test_length_scales_are_found_in_three_ways() -> None:
     key, given = Key(0, "hart6", "ei", "bo"), {"variance": 1.0, "noise": 1e-4, "lengthscale": (0.1, 1e3)}
     one, several, drawn = (recipe_of(key, Setting(fit=fit, shortest=0.1)).fit for fit in get_args(Fitting))
-    assert one == MAP(None, **given)  # type: ignore[arg-type]
-    assert several == MAP(None, **given, starts=80, refit=0.2)  # type: ignore[arg-type]
-    assert drawn == SliceSampling(None, **given)  # type: ignore[arg-type]
+    assert one == MaximumLikelihood(**given)  # type: ignore[arg-type]
+    assert several == replace(one, starts=80, refit=0.2)
+    assert drawn == SliceSampling(**vars(one))
 
 
 def test_several_climbs_and_draws_take_their_own_way() -> None:

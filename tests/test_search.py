@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -18,8 +19,9 @@ from bopp.space import Space
 from support.toys import slope
 
 INSIDE, FACE, CORNER = [0.3, 0.62, 0.81], [0.4, 1.7, 0.55], [-0.5, 1.6, 2.0]
+THOROUGH = Gradients(finalists=None, ample=math.inf)
 THRIFTY = Gradients(finalists=4, ample=0.5)  # after one observation, half of the points
-SEARCHES: list[Search] = [Gradients(), Direct(), THRIFTY, Gradients(finalists=1, ample=1e-3)]
+SEARCHES: list[Search] = [THOROUGH, Gradients(), Direct(), THRIFTY, Gradients(finalists=1, ample=1e-3)]
 CUBE = Space({name: Float(0, 1) for name in "abc"})
 
 
@@ -97,7 +99,7 @@ def climbed(score: Score, start: Array) -> Array:
 @pytest.mark.parametrize("peak", [INSIDE, FACE, CORNER])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_gradients_find_the_top_of_a_round_hill(peak: list[float], seed: int) -> None:
-    u = find(Gradients(), round_hill(peak), CUBE, seed=seed)
+    u = find(THOROUGH, round_hill(peak), CUBE, seed=seed)
     np.testing.assert_allclose(u, np.clip(peak, 0.0, 1.0), atol=1e-4)
 
 
@@ -105,13 +107,13 @@ def test_gradients_find_the_top_of_a_round_hill(peak: list[float], seed: int) ->
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_gradients_find_what_lbfgsb_finds_on_a_skew_hill(peak: list[float], seed: int) -> None:
     score = skew_hill(peak, seed)
-    found = find(Gradients(), score, CUBE, seed=seed)
+    found = find(THOROUGH, score, CUBE, seed=seed)
     wanted = climbed(score, np.full(3, 0.5))
     np.testing.assert_allclose(found, wanted, atol=1e-3)
     np.testing.assert_allclose(score.values(found[None, :]), score.values(wanted[None, :]), atol=1e-6)
 
 
-@pytest.mark.parametrize("search", [Gradients(), THRIFTY])
+@pytest.mark.parametrize("search", [THOROUGH, THRIFTY])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_gradients_find_the_highest_of_many_bumps(search: Search, seed: int) -> None:
     score = bumps(seed)
@@ -170,7 +172,7 @@ def test_a_steep_column_that_is_held_does_not_stop_the_free_ones() -> None:
 @pytest.mark.parametrize("size", [1e-200, 1e-100, 1e-9, 1e9, 1e100])
 def test_the_unit_of_the_score_does_not_matter(size: float) -> None:
     hill = skew_hill(INSIDE)
-    u = find(Gradients(), Hill(hill.peak, size * hill.curvature), CUBE)
+    u = find(THOROUGH, Hill(hill.peak, size * hill.curvature), CUBE)
     np.testing.assert_allclose(u, INSIDE, atol=1e-3)
 
 
@@ -213,9 +215,7 @@ def test_direct_keeps_to_its_evaluations(evaluations: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_same_randomness_gives_the_same_point(seed: int) -> None:
-    assert np.array_equal(
-        find(Gradients(), bumps(), CUBE, seed=seed), find(Gradients(), bumps(), CUBE, seed=seed)
-    )
+    assert np.array_equal(find(THOROUGH, bumps(), CUBE, seed=seed), find(THOROUGH, bumps(), CUBE, seed=seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +286,7 @@ def test_the_toys_have_the_gradients_they_claim(score: Score, d: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_gradients_find_exactly_the_best_of_a_mixed_space(seed: int, steps: int) -> None:
     score, space = ridges(seed, steps), mixed_space(steps)
-    u = find(Gradients(), score, space, seed=seed)
+    u = find(THOROUGH, score, space, seed=seed)
     params = space.decode(u)
     x, n, option = by_brute_force(score)
     assert (params["n"], params["option"]) == (n, option)
@@ -335,7 +335,7 @@ def test_the_best_of_a_finite_space_is_found_whatever_its_size(seed: int) -> Non
         score = Hill(peak, np.array([[3.0, 1.0], [1.0, 2.0]]))
         grid = np.array([[n / high, m / high] for n in range(high + 1) for m in range(high + 1)])
         wanted = score.values(grid).max()
-        assert score.values(find(Gradients(), score, space, seed=seed)[None, :])[0] == pytest.approx(
+        assert score.values(find(THOROUGH, score, space, seed=seed)[None, :])[0] == pytest.approx(
             wanted, rel=1e-9
         )
 
@@ -365,7 +365,7 @@ def test_a_space_of_twelve_points_is_covered_by_twelve(search: Search, seed: int
 
 def test_gradients_take_the_points_of_a_finite_space_from_the_best_down() -> None:
     score = Hill(np.random.default_rng(0).random(5), np.eye(5))
-    assert np.all(np.diff(score.values(cover(Gradients(), score, 0)[1:])) <= 0.0)
+    assert np.all(np.diff(score.values(cover(THOROUGH, score, 0)[1:])) <= 0.0)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -392,7 +392,7 @@ def test_the_next_best_point_is_found_where_the_best_was_had() -> None:
     space = Space({"n": Int(0, 100), "m": Int(0, 100)})
     score = Hill(np.array([0.5, 0.5]), np.eye(2))
     grid = np.array([[n / 100, m / 100] for n in range(101) for m in range(101)])
-    found = find(Gradients(), score, space, np.array([[0.5, 0.5]]))
+    found = find(THOROUGH, score, space, np.array([[0.5, 0.5]]))
     # one step from the top, or at least among the best thousandth of the grid
     assert (score.values(grid) > score.values(found[None, :])[0] + 1e-12).sum() <= 10
 
@@ -463,7 +463,7 @@ def watched(search: Search, score: Score, space: Space, observations: int) -> Co
     [(1, 750, 10), (200, 750, 10), (400, 375, 7), (1000, 150, 4), (9000, 150, 4)],
 )
 def test_with_ample_observations_fewer_points_are_tried(observations: int, points: int, starts: int) -> None:
-    counted = watched(Gradients(ample=200), bumps(), CUBE, observations)
+    counted = watched(Gradients(finalists=None, ample=200), bumps(), CUBE, observations)
     assert counted.values_of[0] == points
     assert counted.gradients_of[0] == starts
 
@@ -473,7 +473,7 @@ def test_finalists_save_work_in_a_mixed_space() -> None:
         sum(counted.values_of[1:]) + sum(counted.gradients_of)
         for counted in (
             watched(search, ridges(0, 200), mixed_space(200), 30)
-            for search in (Gradients(), Gradients(finalists=4), Gradients(finalists=1))
+            for search in (THOROUGH, replace(THOROUGH, finalists=4), replace(THOROUGH, finalists=1))
         )
     ]
     assert spent[1] < 0.6 * spent[0]
@@ -487,13 +487,13 @@ def test_thrift_that_has_nothing_to_save_changes_no_bit(seed: int) -> None:
     score = bumps(seed)
     assert np.array_equal(
         find(Gradients(finalists=2, ample=40), score, CUBE, had, seed),
-        find(Gradients(), score, CUBE, had, seed),
+        find(THOROUGH, score, CUBE, had, seed),
     )
     mixed = mixed_space()
     had = mixed.snap(np.random.default_rng(seed).random((40, 5)))
     assert np.array_equal(
-        find(Gradients(ample=40), ridges(seed), mixed, had, seed),
-        find(Gradients(), ridges(seed), mixed, had, seed),
+        find(Gradients(finalists=None, ample=40), ridges(seed), mixed, had, seed),
+        find(THOROUGH, ridges(seed), mixed, had, seed),
     )
 
 
@@ -546,7 +546,7 @@ def test_moves_are_tried_once_from_each_point(name: str) -> None:
     space = Watched(SPACES[name])
     rng = np.random.default_rng(1)
     score = Bumps(rng.random((6, space.dimension)), rng.uniform(0.2, 1.0, 6), width=0.5)
-    found = find(Gradients(), score, space)
+    found = find(THOROUGH, score, space)
     assert len(tried) == len(set(tried)) > 0
     moves, _ = Space.moves(space, found[None, :])
     assert np.all(score.values(moves) <= score.values(found[None, :]) * (1.0 + 1e-6))
@@ -589,9 +589,7 @@ TWINS = Bumps(
 def test_rounding_does_not_decide_between_points_that_are_equal(space: Space) -> None:
     nothing = np.empty((0, 2))
     history = History.of(Data([[0.5, 0.5], [0.1, 0.9]], [0.0, 1.0]), nothing, nothing)
-    found = [
-        Gradients()(Trembling(TWINS, seed), space, history, np.random.default_rng(0)) for seed in range(12)
-    ]
+    found = [THOROUGH(Trembling(TWINS, seed), space, history, np.random.default_rng(0)) for seed in range(12)]
     assert TWINS.values(found[0][None, :])[0] > 0.99
     for u in found:
         np.testing.assert_allclose(u, found[0], rtol=0, atol=1e-3)

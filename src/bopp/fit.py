@@ -47,13 +47,13 @@ class LogNormal:
 class Priors:
     """What is believed about the hyper-parameters before any data, for standardised y on the unit cube.
 
-    `trend` is the variance of a quadratic trend under the function; None is no trend.
+    `trend` is that of the variance of a quadratic trend under the function; None is no trend.
     """
 
     lengthscale: LogNormal = LogNormal(-0.7, 1.0)
     variance: LogNormal = LogNormal(0.0, 1.0)
     noise: LogNormal = LogNormal(-10.0, 3.0)
-    trend: LogNormal | None = None
+    trend: LogNormal | None = LogNormal(-3.0, 3.0)
 
     def __post_init__(self) -> None:
         for prior in (self.lengthscale, self.variance, self.noise):
@@ -63,12 +63,15 @@ class Priors:
             raise RecipeError(f"Priors: trend must be a LogNormal or None, got {self.trend!r}")
 
 
+UNTRENDED = Priors(trend=None)
+
+
 @dataclass(frozen=True)
 class MAP:
     """The hyper-parameters most probable under the data and the priors.
 
     Args:
-        priors: None maximises the likelihood alone.
+        priors: None maximises the likelihood alone, without a trend.
         variance, noise: fixed values; None fits them.
         lengthscale: the smallest and the largest length-scale, in widths of the cube.
         largest: fit the hyper-parameters to at most this many of the points, spaced evenly among them.
@@ -85,13 +88,13 @@ class MAP:
     priors: Priors | None = Priors()
     variance: float | None = None
     noise: float | None = None
-    largest: int = 1000
+    largest: int = 400
     lengthscale: tuple[float, float] = LENGTHSCALES
-    least_noise: float = NOISES[0]
-    tolerance: float = 1e-5
-    refit: float = 0.0
-    seen: float = math.inf
-    second_noise: float | None = None
+    least_noise: float = 1e-11
+    tolerance: float = 1e-3
+    refit: float = 0.1
+    seen: float = 2000
+    second_noise: float | None = 0.02
     starts: int = 1
 
     def __post_init__(self) -> None:
@@ -198,7 +201,7 @@ class MAP:
         return -0.5 * float(z @ z), -z / sd
 
     def _prior(self, size: int) -> tuple[Array, Array]:
-        return _moments(self.priors or Priors(), size)
+        return _moments(self.priors or UNTRENDED, size)
 
     def _bounds(self, size: int) -> tuple[Array, Array]:
         variances = VARIANCES if self.variance is None else (self.variance, self.variance)
@@ -211,7 +214,7 @@ class MAP:
     @property
     def _others(self) -> tuple[str, ...]:
         """The names of what theta has behind the length-scales."""
-        return _others(self.priors or Priors())
+        return _others(self.priors or UNTRENDED)
 
     def _gp(self, theta: Array, kernel: Kernel) -> GP:
         names = self._others
@@ -225,8 +228,19 @@ def MaximumLikelihood(
     largest: int = 1000,
     lengthscale: tuple[float, float] = LENGTHSCALES,
 ) -> MAP:
-    """The hyper-parameters under which the data are most likely."""
-    return MAP(None, variance, noise, largest, lengthscale)
+    """The hyper-parameters under which the data are most likely, fitted closely and for every suggestion."""
+    return MAP(
+        priors=None,
+        variance=variance,
+        noise=noise,
+        largest=largest,
+        lengthscale=lengthscale,
+        least_noise=NOISES[0],
+        tolerance=1e-5,
+        refit=0.0,
+        seen=math.inf,
+        second_noise=None,
+    )
 
 
 @dataclass(frozen=True)

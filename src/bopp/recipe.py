@@ -11,7 +11,7 @@ from bopp import outcome as outcomes
 from bopp import pseudo as policies
 from bopp.acquisition import Acquisition
 from bopp.errors import RecipeError
-from bopp.fit import LENGTHSCALES, MAP, Fit, LogNormal, MaximumLikelihood, Priors
+from bopp.fit import LENGTHSCALES, MAP, Fit, MaximumLikelihood
 from bopp.initial import Initial, Sobol, Uniform
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.outcome import Outcome
@@ -24,19 +24,11 @@ class Recipe:
     """The parts of Algorithm 2; each is a function that you may replace with your own."""
 
     kernel: Kernel = Matern52()
-    fit: Fit = MAP(
-        Priors(trend=LogNormal(-3.0, 3.0)),
-        largest=400,
-        least_noise=1e-11,
-        refit=0.1,
-        tolerance=1e-3,
-        seen=2000,
-        second_noise=0.02,
-    )
+    fit: Fit = MAP()
     pseudo: Policy = policies.Pending() + policies.Failed()
     acquisition: Acquisition = acquisitions.log_ei
-    search: Search = Gradients(finalists=4, ample=200)
-    initial: Initial = Sobol(5)
+    search: Search = Gradients()
+    initial: Initial = Sobol()
     outcome: Outcome = outcomes.power
 
     def __post_init__(self) -> None:

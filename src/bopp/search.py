@@ -64,8 +64,8 @@ class Gradients:
     local: int = 250
     starts: int = 10
     steps: int = 50
-    finalists: int | None = None
-    ample: float = math.inf
+    finalists: int | None = 4
+    ample: float = 200
 
     def __post_init__(self) -> None:
         for name in ("candidates", "local", "starts", "steps", "finalists"):

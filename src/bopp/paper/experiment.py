@@ -49,7 +49,7 @@ from bopp.threads import one_thread
 
 NOISE = 1e-4  # sigma^2, where it is added to evaluations
 STARTS, REFIT = 80, 0.2  # of a fit, and the growth of the data after which it is made anew
-GRADIENTS = Gradients(candidates=100, local=50, starts=5)
+GRADIENTS = Gradients(candidates=100, local=50, starts=5, finalists=None, ample=math.inf)
 
 
 def plan(
@@ -101,7 +101,7 @@ def _fitting(paper: Fit, setting: Setting) -> Fit:
         return paper
     if setting.fit == "starts":
         return replace(paper, starts=STARTS, refit=REFIT)
-    return SliceSampling(None, paper.variance, paper.noise, lengthscale=paper.lengthscale)
+    return SliceSampling(**vars(paper))
 
 
 def instance_of(key: Key, setting: Setting) -> int:
