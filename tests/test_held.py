@@ -11,7 +11,7 @@ KINDS: list[Parameter] = [
     Float(1e-4, 1, log=True),
     Float(0, 1, step=0.1),
     Int(1, 9),
-    Int(1, 10**30),
+    Int(1, 2**53),
     Choice(["a", "b"]),
     Choice(["a", "b", "c"]),
 ]

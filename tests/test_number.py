@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bopp import Float, Int, Optimizer, Space, minimize
@@ -58,13 +58,19 @@ def test_every_step_is_reached_and_comes_back(
 
 
 @given(
-    low=st.integers(-(10**20), 10**20),
-    last=st.integers(1, 10**20),
-    step=st.integers(2, 1000),
+    low=st.integers(-(2**53), 2**52),
+    last=st.integers(1, 2**53),
+    step=st.integers(1, 1000),
     at=st.integers(0),
 )
+@example(low=0, last=2**53, step=1, at=2**53 - 1)
+@example(low=-(2**53), last=2**53 - 1, step=1, at=2**53 - 2)
+@example(low=-(2**53), last=2**53, step=2, at=2**53 - 1)
+@example(low=1, last=2**53 - 1, step=1, at=2**52 + 1)
 def test_integers_of_any_size_come_back(low: int, last: int, step: int, at: int) -> None:
+    last = min(last, (2**53 - low) // step)
     stepped = Int(low, low + last * step, step=step).checked()
+    assert stepped.width == 1
     value = low + step * (at % (last + 1))
     assert stepped.decode(stepped.encode(value)) == value
 
@@ -108,8 +114,8 @@ def test_a_step_of_one_is_no_step() -> None:
         (Float(0, 1e-300, step=1e-302), [0.0, 1e-302, 2e-302, 3e-302], 1e-300, 101),
         (Float(1e15, 1e15 + 10, step=0.5), [1e15, 1e15 + 0.5], 1e15 + 10, 21),
         (Int(5, 101, step=95), [5, 100], 100, 2),
-        (Int(-(2**63), 2**63 - 1, step=7), [-(2**63)], 2**63 - 1 - (2**64 - 1) % 7, (2**64 - 1) // 7 + 1),
-        (Int(0, 10**300, step=3), [0], 10**300 - 1, 10**300 // 3 + 1),
+        (Int(-(2**53), 2**53, step=7), [-(2**53)], 2**53 - 2**54 % 7, 2**54 // 7 + 1),
+        (Int(0, 2**53, step=3), [0], 2**53 - 2, 2**53 // 3 + 1),
     ],
 )
 def test_steps_of_every_size_are_on_the_grid_and_come_back(
@@ -138,11 +144,10 @@ def test_a_number_computed_to_be_on_a_step_is_on_it() -> None:
 @pytest.mark.fault(37)
 @pytest.mark.parametrize("log", [False, True], ids=["linear", "log"])
 def test_a_very_long_range_is_searched_like_one_of_floats(log: bool) -> None:
-    """What the first column cannot hold lies in others, in which a search must not look for peaks."""
-    space = {"n": Int(1, 2**63, log=log)}
+    space = {"n": Int(1, 2**53, log=log)}
 
     def place(n: int) -> float:
-        return math.log2(n) / 63 if log else n / 2**63
+        return math.log2(n) / 53 if log else n / 2**53
 
     for seed in range(3):
         result = minimize(
@@ -151,46 +156,49 @@ def test_a_very_long_range_is_searched_like_one_of_floats(log: bool) -> None:
         assert abs(place(result.best.params["n"]) - 0.15) < 1e-3
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 2**63), (1, 2**70), (5, 10**18), (1, 10**300)])
+@pytest.mark.fault(37)
+@pytest.mark.parametrize(("low", "high"), [(1, 2**53), (5, 2**53), (10**6, 10**15)])
 def test_every_decade_of_a_logarithmic_range_is_equally_likely(low: int, high: int) -> None:
     number = Int(low, high, log=True).checked()
     U = np.random.default_rng(0).random((2000, number.width))
     logs = [math.log(number.decode(u)) for u in U.tolist()]
     counts, _ = np.histogram(logs, bins=16, range=(math.log(low), math.log(high)))
     assert np.sum((counts - 125) ** 2 / 125) < 50  # chi-square with 15 degrees of freedom: p < 2e-5
-    assert {number.decode([u, *[0.9] * (number.width - 1)]) for u in (0.0, 1e-9)} == {low}
+    assert number.decode([0.0]) == low
 
 
 @given(
-    bits=st.sampled_from([41, 53, 63, 70, 300, 996]),
+    bits=st.sampled_from([20, 40, 41, 46, 52]),
     power=st.floats(0, 1),
     near=st.integers(-(2**20), 2**20),
     low=st.sampled_from([1, 5, 10**6, 10**12]),
 )
-def test_every_integer_of_a_logarithmic_range_comes_back(
-    bits: int, power: float, near: int, low: int
-) -> None:
+def test_integers_of_a_logarithmic_range_come_back(bits: int, power: float, near: int, low: int) -> None:
+    """Each of them up to 2**43, and larger ones to 43 significant bits, the ends apart."""
     number = Int(low, low + 2**bits, log=True).checked()
     for about in (2 ** int(power * bits), round(low * math.exp(power * 0.69)), low + 2**bits):
         value = min(max(about + near, low), low + 2**bits)
-        for other in (value, max(value - 1, low)):
-            columns = number.encode(other)
-            assert len(columns) == number.width
-            assert all(0.0 <= u <= 1.0 for u in columns)
-            assert number.decode(columns) == other
+        (u,) = number.encode(value)
+        assert 0.0 <= u <= 1.0
+        again = number.decode([u])
+        assert abs(again - value) <= (0 if value <= 2**43 or bits < 40 else value * 2**-42)
+        assert number.decode(number.encode(again)) == again
 
 
-def test_neighbours_at_the_top_of_a_logarithmic_range_have_columns_of_their_own() -> None:
-    number = Int(1, 2**63, log=True).checked()
-    top = [number.encode(2**63 - place) for place in range(2000)]
-    assert len(set(map(tuple, top))) == 2000
-    swept = {number.decode([1.0, u]) for u in np.linspace(0, 0.5, 1001)}
-    assert max(swept) == 2**63
-    assert len(swept) > 500
+@pytest.mark.fault(17)
+@pytest.mark.parametrize(
+    "ends", [(0, 2**53 + 1), (-(2**53) - 1, 0), (-(2**53), 2**53), (1, 2**63), (10**299, 10**300)]
+)
+def test_integers_beyond_those_that_floats_tell_apart_are_refused(ends: tuple[int, int]) -> None:
+    with pytest.raises(SpaceError, match=r"'n'.*2\*\*53"):
+        Space({"n": Int(*ends)})
+    if ends[0] > 0:
+        with pytest.raises(SpaceError, match=r"2\*\*53"):
+            Space({"n": Int(*ends, log=True)})
 
 
 def test_a_narrow_range_of_large_integers_is_reached_in_all_its_parts() -> None:
-    low = 10**299
+    low = 2**52
     number = Int(low, low + 2**41, log=True).checked()
     parts = [
         (number.decode(u) - low) >> 39 for u in np.random.default_rng(0).random((400, number.width)).tolist()

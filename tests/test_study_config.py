@@ -171,8 +171,8 @@ def test_recipes_go_by_their_names(name: str, recipe: Recipe | None, tmp_path: P
     assert repr(found) == repr(recipe)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 2**64), (-(2**70), 2**70), (2**63, 2**63 + 1), (1, 10**299)])
-def test_integers_may_be_larger_than_those_of_a_machine(low: int, high: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("low", "high"), [(0, 2**53), (-(2**52), 2**52), (2**53 - 1, 2**53)])
+def test_integers_may_be_as_large_as_a_float_can_tell_apart(low: int, high: int, tmp_path: Path) -> None:
     found = read(tmp_path, space=f'[space]\nn = {{ type = "int", low = {low}, high = {high} }}')
     assert found.space.parameters["n"] == Int(low, high)
 

@@ -38,7 +38,7 @@ MIXED: dict[str, Parameter] = {
     "x": Float(-1, 1),
     "lr": Float(1e-6, 1, log=True),
     "n": Int(1, 100),
-    "m": Int(1, 2**63, log=True),
+    "m": Int(1, 2**53, log=True),
     "act": Choice(["relu", "tanh", (1, 2), None]),
     "size": Choice([8, 16, 32], ordered=True),
     "only": Choice(["one"]),
@@ -168,8 +168,8 @@ def test_values_of_any_size_are_drawn(
         ("decades", Float(1e-150, 1e150, log=True)),
         ("narrow", Float(1e10, 1e10 + 1e-5)),
         ("narrow log", Float(1.0, 1.5, log=True)),
-        ("wide", Int(0, 2**70)),
-        ("wider", Int(-(10**40), 10**40)),
+        ("wide", Int(0, 2**53)),
+        ("wider", Int(-(2**52), 2**52)),
         ("", Float(0, 1)),
         ("a_b^c", Choice(["$5", "5_0", "%s", "{}"])),
         ("$\\frac$", Float(0, 1)),
@@ -300,7 +300,7 @@ def test_axes_are_labelled_in_the_unit_of_the_user(mixed: Result) -> None:
         0: (-1, 1),
         1: (1e-6, 1),
         2: (1, 100),
-        3: (1, 2**63),
+        3: (1, 2**53),
         len(MIXED): (0.5, 4),
     }
     for column, (low, high) in ends.items():

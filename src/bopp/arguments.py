@@ -13,21 +13,21 @@ from bopp.legible import brief
 from bopp.recipe import Recipe
 from bopp.trial import Answer
 
-LARGEST_SEED = 10**1000
+LARGEST_SEED = 2**63 - 1
 MOST = 10**18  # of anything that is counted
 LONGEST = 10**300  # seconds; an integer beyond the range of floats is as good as no limit
 
 
 def checked_seed(seed: Any) -> int:
-    """The seed as an int, of any size that a database can hold as text."""
+    """The seed as an int."""
     if is_seed(seed):
         return int(seed)
-    raise RecipeError(f"seed must be an integer >= 0 and below 1e1000, got {brief(seed)}")
+    raise RecipeError(f"seed must be an integer from 0 to 2**63 - 1, got {brief(seed)}")
 
 
 def is_seed(seed: Any) -> bool:
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    return whole and 0 <= int(seed) < LARGEST_SEED
+    return whole and 0 <= int(seed) <= LARGEST_SEED
 
 
 def checked_recipe(recipe: Any) -> Recipe:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,10 @@ from bopp.scales import (
     whole,
 )
 
-EXACT_LEVELS = 2**50  # one column can always tell this many evenly spaced integers apart
+LARGEST = 2**53  # a float can tell all integers up to this one apart
+EXACT_LEVELS = 2**50  # NumPy's arithmetic can tell this many evenly spaced integers apart
 EXACT_LOG_LEVELS = 2**40  # the same on a logarithmic column, where spacing shrinks towards the top
-LOG_EXACT = 2**38  # a number comes back from a logarithmic column to less than one such part of it
+LOG_BITS = 43  # of a longer one, numbers of so many significant bits come back from their column as they are
 TABULATED = 4096  # a logarithmic Int with up to this many values is encoded in advance
 ROUNDING = 1e-12  # relative to a number of steps: what computing low, high or the step may have done to it
 DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
@@ -166,9 +167,8 @@ class Int(Parameter):
 
     With a `step`, suggestions are `low` plus a whole number of steps; other integers can still be observed.
 
-    A range with more integers than a float can tell apart takes extra columns, each of which holds the
-    remainder that the one before could not: so every integer can be suggested, but an ascent moves the first
-    column alone. Where ratios matter, small numbers have no remainder.
+    Both ends may be as large as 2**53, and `high - low` too: every integer between them can be suggested. On
+    a logarithmic scale with 2**40 values or more, suggestions are rounded to 43 significant bits, 12 digits.
     """
 
     low: int
@@ -180,16 +180,17 @@ class Int(Parameter):
     def checked(self) -> Int:
         low, high = whole("low", self.low), whole("high", self.high)
         check_range(low, high, self.log)
-        if high > 10**300 or low < -(10**300):
-            raise SpaceError(f"wanted integers below 1e300, got low={brief(low)}, high={brief(high)}")
+        if max(-low, high) > LARGEST:
+            raise SpaceError(f"wanted integers up to 2**53, got low={brief(low)}, high={brief(high)}")
         step = None if self.step is None else whole("step", self.step)
         check_step(low, high, step if step != 1 else None, self.log)
+        if (high - low) // (step or 1) > LARGEST:
+            raise SpaceError(f"wanted at most 2**53 steps from low to high, got low={low}, high={high}")
         return Int(low, high, bool(self.log), step if step != 1 else None, self.when)
 
-    @cached_property
+    @property
     def width(self) -> int:
-        rest = self._rest(self.high)
-        return 1 + (rest.width if rest else 0)
+        return 1
 
     @property
     def levels(self) -> int:
@@ -209,17 +210,10 @@ class Int(Parameter):
         return values if _are(int, values) and _lie_in(self, values) else super().check_all(values)
 
     def encode(self, value: Any) -> list[float]:
-        u = self._place(value)
-        nearest = self._nearest(u)
-        rest = self._rest(nearest)
-        columns = [u, *(rest.encode(value - nearest) if rest else ())]
-        return columns + [0.5] * (self.width - len(columns)) if self.log else columns
+        return [self._place(value)]
 
     def decode(self, u: Sequence[float]) -> int:
-        nearest = self._nearest(u[0])
-        rest = self._rest(nearest)
-        number = nearest + (rest.decode(u[1:]) if rest else 0)
-        return min(max(number, self.low), self.low + self._last * self._step)
+        return min(max(self._nearest(u[0]), self.low), self.low + self._last * self._step)
 
     def decode_all(self, U: Array) -> Sequence[int]:
         if not self.gridded:
@@ -229,8 +223,7 @@ class Int(Parameter):
 
     def snap(self, U: Array) -> Array:
         if not self.gridded:
-            rows = [self.encode(self.decode(u)) for u in U.tolist()]
-            return np.array(rows).reshape(len(U), self.width)
+            return np.array([self.encode(self.decode(u)) for u in U.tolist()]).reshape(len(U), 1)
         if not self.log:
             return even(U, self._last)
         return self._columns(self._above(U[:, 0]))
@@ -276,7 +269,12 @@ class Int(Parameter):
         return to_unit(number, self.low, self.low + self._last * self._step, self.log)
 
     def _nearest(self, u: float) -> int:
-        if self.log and self.high < 2 * self.low:
+        if self.log and not self.gridded:
+            number = round(from_unit(u, self.low, self.high, log=True))
+            if self.low < number < self.high:
+                unit = 1 << max(number.bit_length() - LOG_BITS, 0)
+                number = (number + unit // 2) // unit * unit
+        elif self.log and self.high < 2 * self.low:
             number = self.low + round(self.low * math.expm1(u * log_ratio(self.high, self.low)))
         elif self.log:
             number = round(from_unit(u, self.low, self.high, log=True))
@@ -313,21 +311,6 @@ class Int(Parameter):
     @cached_property
     def _table(self) -> Array:
         return np.array([self._place(number) for number in self.values()])
-
-    def _rest(self, nearest: int) -> Int | None:
-        """The range of `value - nearest` for values whose first column leads there; None if that is 0."""
-        if self.gridded:
-            return None
-        if self.log:
-            reach = (nearest - self.low if self.high < 2 * self.low else nearest) // LOG_EXACT
-        else:
-            reach = self._step * (self._last // EXACT_LEVELS)
-        return _remainder(reach, self.step) if reach else None
-
-
-@lru_cache(maxsize=256)
-def _remainder(reach: int, step: int | None) -> Int:
-    return Int(-reach, reach, step=step)
 
 
 def _are(kind: type, values: Sequence[Any]) -> bool:

@@ -153,7 +153,7 @@ class Parameter:
     def spread(self, count: int) -> list[Any]:
         """About `count` values, from one end to the other; of options all, or a hundred of more."""
         steps = np.linspace(0.0, 1.0, count).tolist()
-        return list(dict.fromkeys(self.decode([u] + [0.5] * (self.width - 1)) for u in steps))
+        return list(dict.fromkeys(self.decode([u]) for u in steps))
 
 
 def is_plain(value: Any) -> bool:

@@ -222,7 +222,7 @@ class Space:
 
     def snap(self, U: Array) -> Array:
         """The points of the grid nearest to the rows of U."""
-        if not self.discrete.any() and not self._remainders and not self._conditions.deciding:
+        if self.real.all() and not self._conditions.deciding:
             return U
         parts = [self.parameters[name].snap(U[:, columns]) for name, columns in self.columns.items()]
         snapped = np.hstack(parts)
@@ -242,16 +242,9 @@ class Space:
         """Which columns (m, d) can be moved, from a point of the grid, with the same parameters applying."""
         deciding = [self.columns[name] for name in self._conditions.deciding]
         free = self.applies(U) if deciding else np.ones(U.shape, dtype=np.bool_)
-        for columns in (*deciding, *self._remainders):
+        for columns in deciding:
             free[:, columns] = False
         return free
-
-    @cached_property
-    def _remainders(self) -> list[slice]:
-        """The columns that hold what the first one of a very long Int cannot: nothing depends on them."""
-        long = [name for name, parameter in self.parameters.items() if not parameter.gridded]
-        all_of_them = [self.columns[name] for name in long if self.parameters[name].width > 1]
-        return [slice(columns.start + 1, columns.stop) for columns in all_of_them]
 
     @cached_property
     def real(self) -> npt.NDArray[np.bool_]:

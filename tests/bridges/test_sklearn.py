@@ -177,7 +177,7 @@ def test_the_checks_of_scikit_learn_end_as_they_do_for_a_grid_search(estimator: 
         (randint(1, 100), Int(1, 99)),
         (randint(low=-3, high=3), Int(-3, 2)),
         (randint(0, 10, loc=5), Int(5, 14)),
-        (randint(0, 2**62), Int(0, 2**62 - 1)),
+        (randint(0, 2**52), Int(0, 2**52 - 1)),
     ],
 )
 def test_a_distribution_is_searched_as_the_parameter_of_the_same_range(

@@ -16,8 +16,8 @@ from bopp.parameter import Parameter
 RICH: dict[str, Parameter] = {
     "x": Float(-1.7e308, 1.7e308),
     "Lernrate 🙂 '\"\0": Float(1e-320, 1e-310, log=True),
-    "n": Int(-(10**40), 10**40),
-    "m": Int(1, 2**63, log=True),
+    "n": Int(-(2**52), 2**52),
+    "m": Int(1, 2**53, log=True),
     "shape": Choice([(1, 2), (3,), (), ((4, None), "x")]),
     "kind": Choice([None, True, 1, 1.0, "1", "é", 2**70]),
     "size": Choice([8, 16, 32], ordered=True),

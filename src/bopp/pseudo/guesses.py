@@ -83,7 +83,6 @@ class Guesses(Source):
                 raise RecipeError(
                     f"Guesses: wanted a number of which more or less is never worse, got {name!r}"
                 )
-            _check_short(space, name)
         return self
 
     def __call__(self, known: Known) -> Data:
@@ -167,7 +166,7 @@ def _where_it_applies(space: Space, name: str, U: Array, off: Array) -> Array:
 def _outside(space: Space, name: str, wanted: tuple[Any, ...], U: Array) -> Array:
     """How far the columns of a parameter are from the values that are good."""
     parameter = space.parameters[name]
-    if parameter.numeric and parameter.width == 1:
+    if parameter.numeric:
         low, high = sorted(map(parameter.position, wanted))
         return np.asarray(U - np.clip(U, low, high))
     good = np.array([parameter.encode(space.check_one(name, value)) for value in wanted])
@@ -176,7 +175,6 @@ def _outside(space: Space, name: str, wanted: tuple[Any, ...], U: Array) -> Arra
 
 
 def _check_range(space: Space, name: str, wanted: tuple[Any, ...]) -> None:
-    _check_short(space, name)
     try:
         ends = [space.parameters[name].position(one) for one in wanted]
     except SpaceError as error:
@@ -188,14 +186,6 @@ def _check_range(space: Space, name: str, wanted: tuple[Any, ...]) -> None:
         raise RecipeError(
             f"Guesses: good {name!r}: wanted a range that meets that of the parameter, {brief((low, high))}, "
             f"got {brief(wanted)}"
-        )
-
-
-def _check_short(space: Space, name: str) -> None:
-    if space.parameters[name].width != 1:
-        raise RecipeError(
-            f"Guesses: wanted a number whose range has fewer than 2**50 values, got {name!r}: "
-            f"{space.parameters[name]!r}"
         )
 
 

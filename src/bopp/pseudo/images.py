@@ -73,7 +73,7 @@ class Images(Source):
                 raise RecipeError(f"Images: wanted parameters alike to exchange, got {_shown(names, kinds)}")
         names_in(space, "Images", [name for name, _ in (*self.mirror, *self.period)])
         for name, _ in (*self.mirror, *self.period):
-            if not space.parameters[name].numeric or space.parameters[name].width != 1:
+            if not space.parameters[name].numeric:
                 raise RecipeError(f"Images: wanted a number to mirror or repeat, got {name!r}")
         for name, about in self.mirror:
             if space.parameters[name].logarithmic and about <= 0.0:

@@ -212,7 +212,7 @@ def _columns(parameter: Parameter, name: str, params: Mapping[str, Any]) -> list
     if name not in params:
         return parameter.middle
     try:
-        if parameter.numeric and parameter.width == 1:
+        if parameter.numeric:
             row = [parameter.position(params[name])]
         else:
             row = parameter.encode(parameter.check(params[name]))
