@@ -415,7 +415,7 @@ def replaced(result: Result) -> Problem:
 
 @pytest.mark.parametrize("name", ["value", "", None, 3, ["error"]])
 def test_an_unknown_value_has_no_result(name: Any) -> None:
-    with pytest.raises(BoppError, match=r"wanted one of the values \['error', 'speed', 'memory', 'life'\]"):
+    with pytest.raises(BoppError, match="memory"):
         TRADED.of(name)
 
 

@@ -198,7 +198,7 @@ def test_a_fault_of_a_stand_in_is_named_by_its_line_and_column(text: str, compla
 
 
 def test_a_stand_in_has_whole_numbers_where_the_parameter_has() -> None:
-    with pytest.raises(TellError, match=r"line 2, column 'speed': value: wanted a whole number, got 2.5"):
+    with pytest.raises(TellError, match=r"line 2.*'speed'.*2.5"):
         read_pairs(WHISK, "speed,error\n2.5,1\n")
 
 
@@ -255,14 +255,14 @@ def test_a_fault_is_named_by_its_line_and_column(text: str, complaint: str) -> N
 
 def test_one_column_cannot_be_a_parameter_and_a_value() -> None:
     problem = Problem({"error": Float(0, 1)}, {"error": "minimize"})
-    with pytest.raises(TellError, match=r"wanted 'params.error' and 'values.error' to tell them apart"):
+    with pytest.raises(TellError, match=r"'params.error'"):
         Table.of(problem, ["error"])
     (trial,) = read("error,values.error\n0.5,3\n", problem)
     assert (trial.params, trial.values) == ({"error": 0.5}, {"error": 3.0})
 
 
 def test_a_parameter_that_does_not_apply_is_refused_where_it_is_given() -> None:
-    with pytest.raises(TellError, match="line 2: 'speed' applies only where method is 'stir' or 'shake'"):
+    with pytest.raises(TellError, match=r"line 2.*'speed'"):
         read("method,speed,error,memory\nleave,3,1,2\n", WHISK)
 
 

@@ -18,6 +18,7 @@ from bopp.data import Array
 from bopp.errors import StoreError, StudyError
 from bopp.known import Known
 from bopp.plain import write_trial
+from bopp.problem import Direction
 from bopp.study.exchange import FORMAT, _read, exported, imported
 from support.faults import Figure
 from support.postgres import Server
@@ -164,7 +165,8 @@ def test_a_round_trip_through_postgresql_is_equal_to_the_byte(content: bytes, po
 SQUARE = {"x": Float(0, 1), "y": Float(0, 1)}
 MIXED = {"x": Float(0, 1), "y": Int(1, 9), "c": Choice(["a", (1, 2), None]), "f": Fixed(3)}
 NESTED = {"kind": Choice(["a", "b"]), "x": Float(0, 1), "y": Float(0, 1, when={"kind": "a"})}
-ONE, BOTH = {"value": "minimize"}, {"value": "minimize", "cost": "maximize"}
+ONE: dict[str, Direction] = {"value": "minimize"}
+BOTH: dict[str, Direction] = {"value": "minimize", "cost": "maximize"}
 KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
     "floats": (Problem(SQUARE), {}),
     "mixed": (Problem(MIXED, {"value": "maximize"}), {}),
@@ -444,6 +446,7 @@ def test_an_import_that_breaks_off_leaves_nothing(
     assert dump(target) == before
 
 
+@pytest.mark.endurance
 def test_ten_thousand_trials_are_imported_in_seconds(tmp_path: Path) -> None:
     space: dict[str, bopp.Parameter] = {"x": Float(0, 1), "layers": Int(1, 9)}
     head = rows_of(exported(bopp.open_study(url_of(tmp_path), "large", space)))[0]
@@ -517,6 +520,7 @@ def various() -> list[Any]:
         return rows_of(exported(study))
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(43)
 def test_whatever_is_sealed_is_refused_or_means_the_same_again(various: list[Any]) -> None:
     """Each field at each level, replaced by each of these, with a checksum that fits."""

@@ -27,9 +27,9 @@ def states(study: Study) -> list[str]:
 
 def test_a_changed_space_is_refused_with_the_remedy(url: str) -> None:
     begun(url)
-    with pytest.raises(StudyError, match=r"has space 'x' .*migrate=True\), or bopp migrate"):
+    with pytest.raises(StudyError, match=r"'x'.*migrate=True"):
         open_study(url, "s", {**BEFORE, "x": Float(0, 2)})
-    with pytest.raises(StudyError, match=r"'y' is in what came, not in the study; .*migrate=True"):
+    with pytest.raises(StudyError, match=r"'y'.*migrate=True"):
         open_study(url, "s", {**BEFORE, "y": Float(0, 2)})
 
 
@@ -62,9 +62,7 @@ def test_trials_that_fit_are_kept_and_used(url: str, changes: dict[str, Any], ke
 def test_a_new_parameter_wants_the_value_it_had_so_far(url: str) -> None:
     begun(url)
     space = {**BEFORE, "dropout": Float(0, 0.5)}
-    with pytest.raises(
-        StudyError, match="'dropout' is new in the space: wanted the value that it had so far"
-    ):
+    with pytest.raises(StudyError, match="'dropout' is new"):
         moved(url, space)
     with open_study(url, "s", BEFORE) as study:  # nothing was changed
         assert states(study) == ["done"] * 3
@@ -83,7 +81,7 @@ def test_a_new_parameter_of_a_new_option_wants_none(url: str) -> None:
 
 def test_a_parameter_does_not_vanish(url: str) -> None:
     begun(url)
-    with pytest.raises(StudyError, match=r"'c' is no longer in the space: keep it as Fixed"):
+    with pytest.raises(StudyError, match=r"'c'.*Fixed"):
         moved(url, {"x": Float(0, 1)})
 
 
@@ -111,7 +109,7 @@ def test_nobody_may_be_working(url: str) -> None:
     begun(url)
     with open_study(url, "s") as busy:
         trial = busy.ask()
-        with pytest.raises(StudyError, match=r"trial 3 is under way at .*: end its worker first"):
+        with pytest.raises(StudyError, match="trial 3"):
             moved(url, {**BEFORE, "x": Float(-1, 2)})
         busy.tell(trial, 1.0)
     with moved(url, {**BEFORE, "x": Float(-1, 2)}) as study:

@@ -111,6 +111,7 @@ def read_all(url: str) -> None:
         assert len(study.trials) > 0
 
 
+@pytest.mark.endurance
 def test_reading_costs_little_beside_the_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     with open_study(url, "a", PLAIN, recipe=RANDOM) as study:
@@ -121,6 +122,7 @@ def test_reading_costs_little_beside_the_database(tmp_path: Path) -> None:
     assert again < took / 10
 
 
+@pytest.mark.endurance
 def test_an_ask_and_a_tell_do_not_read_what_did_not_change(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     with open_study(url, "a", PLAIN, recipe=RANDOM) as study:

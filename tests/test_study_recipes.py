@@ -30,7 +30,7 @@ def test_parts_of_your_own_are_brought_along(tmp_path: Path, field: str, part: A
     study.observe({"x": 0.5}, 1.0)
     looking = open_study(url, "a")
     assert len(looking.trials) == 1
-    with pytest.raises(StudyError, match="open it with recipe="):
+    with pytest.raises(StudyError, match="recipe="):
         looking.ask()
     assert len(looking.trials) == 1
     again = open_study(url, "a", recipe=recipe)
@@ -42,7 +42,7 @@ def test_a_part_of_another_name_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     open_study(url, "a", SPACE, recipe=replace(RANDOM, acquisition=greedy))
     for other in (Shifted(), acquisitions.ei):
-        with pytest.raises(StudyError, match=r"recipe 'acquisition' .*greedy.*, got"):
+        with pytest.raises(StudyError, match=r"'acquisition'.*greedy"):
             open_study(url, "a", recipe=replace(RANDOM, acquisition=other))
 
 
