@@ -16,7 +16,7 @@ KINDS: dict[str, Parameter] = {
     "w1": Float(0, 1),
     "w2": Float(0, 1),
 }
-PARAMETERS = {name: kind.checked() for name, kind in KINDS.items()}
+PARAMETERS = {name: kind for name, kind in KINDS.items()}
 
 
 def trial(**params: Any) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_nothing_hangs_on_a_float_or_on_too_many_numbers() -> None:
 
 
 def test_options_that_are_equal_but_of_other_types_are_told_apart() -> None:
-    parameters: dict[str, Parameter] = {"c": Choice([True, 1, False]).checked(), "x": Float(0, 1)}
+    parameters: dict[str, Parameter] = {"c": Choice([True, 1, False]), "x": Float(0, 1)}
     trials: list[dict[str, Any]] = [{"c": True, "x": 0.5}, {"c": 1}, {"c": False}]
     found = branches(trials, parameters)["x"]
     assert found is not None

@@ -362,9 +362,9 @@ def spaces(draw: st.DrawFn, kinds: st.SearchStrategy[Any], most: int) -> Space:
     parameters: dict[str, Any] = {"n": Int(0, 2)}
     for number in range(draw(st.integers(1, most))):
         when = {}
-        parents = [name for name, one in parameters.items() if one.checked().gridded]
+        parents = [name for name, one in parameters.items() if one.gridded]
         for name in draw(st.lists(st.sampled_from(parents), max_size=2, unique=True)) if parents else ():
-            values = list(parameters[name].checked().values())
+            values = list(parameters[name].values())
             when[name] = draw(st.lists(st.sampled_from(values), min_size=1, max_size=3))
         parameters[f"p{number}"] = replace(draw(kinds), when=when or None)
     return Space(dict(draw(st.permutations(list(parameters.items())))))

@@ -42,7 +42,7 @@ from bopp.kinds import parameter
     ],
 )
 def test_what_people_write_becomes_a_parameter(declared: Any, wanted: Parameter) -> None:
-    assert Space({"p": declared, "x": (0.0, 1.0)}).parameters["p"] == wanted.checked()
+    assert Space({"p": declared, "x": (0.0, 1.0)}).parameters["p"] == wanted
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_what_people_write_becomes_a_parameter(declared: Any, wanted: Parameter)
 )
 def test_what_cannot_be_a_parameter_is_named(declared: Any, words: list[str]) -> None:
     with pytest.raises(SpaceError) as caught:
-        parameter(declared).checked()
+        parameter(declared)
     assert all(word in str(caught.value) for word in words), caught.value
 
 
 @pytest.mark.parametrize("value", [3, True, None, "a", 0.5, float("nan"), (1, 2)])
 def test_a_fixed_value_is_passed_on_as_it_is(value: Any) -> None:
-    fixed = Fixed(value).checked()
+    fixed = Fixed(value)
     assert fixed.check(fixed.decode([])) is value
     optimizer = Optimizer({"x": (0.0, 1.0), "f": fixed})
     assert optimizer.ask().params["f"] is value

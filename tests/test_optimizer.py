@@ -16,7 +16,21 @@ import numpy as np
 import pytest
 
 import bopp
-from bopp import Choice, Data, Float, Int, Known, Optimizer, Recipe, Result, Trial, maximize, minimize
+from bopp import (
+    Choice,
+    Data,
+    Float,
+    Int,
+    Known,
+    Optimizer,
+    Problem,
+    Recipe,
+    Result,
+    Trial,
+    maximize,
+    minimize,
+    optimize,
+)
 from bopp.data import Array
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, TellError
 from bopp.parameter import Parameter
@@ -164,7 +178,7 @@ def test_four_trials_at_once_are_four_points(
 def test_trials_carry_their_state_and_times() -> None:
     opt = Optimizer(PLANE)
     asked = opt.ask()
-    assert (asked.number, asked.state, asked.origin, asked.value) == (0, "asked", "suggested", None)
+    assert (asked.number, asked.state, asked.origin, asked.values) == (0, "asked", "suggested", {})
     assert asked.told_at is None
     told = opt.tell(asked, 2.0)
     assert (told.number, told.state, told.value, told.params) == (0, "done", 2.0, asked.params)
@@ -209,6 +223,37 @@ def test_a_second_tell_of_another_value_is_refused_and_the_first_kept(
     assert opt.trials == (told,)
     assert opt.ask().number == 1
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_params_taken_from_a_trial_stay_in_the_record() -> None:
+    opt = Optimizer(PLANE)
+    seen: list[Trial] = []
+
+    def callback(_: Any, trial: Trial) -> None:
+        trial.params.clear()
+        seen.append(trial)
+
+    trial = opt.ask()
+    asked = trial.params
+    trial.params.pop("x")
+    told = opt.tell(trial, 1.0)
+    told.params["y"] = opt.best.params["y"] = 99.0
+    assert [one.params for one in opt.trials] == [asked] == [one.params for one in opt.result.trials]
+    assert Result.from_json(opt.result.to_json()).best.params == asked
+
+    def greedy(params: dict[str, float]) -> float:
+        return params.pop("x") + params.pop("y")
+
+    result = minimize(greedy, PLANE, 4, progress=False, callback=callback)
+    assert [trial.params.keys() for trial in result.trials] == [asked.keys()] * 4
+    assert [trial.params for trial in seen] == [trial.params for trial in result.trials]
+
+
+def test_optimize_takes_a_space() -> None:
+    result = optimize(branin, PLANE, 3, progress=False)
+    assert result.problem == Problem(PLANE)
+    with pytest.raises(SpaceError, match="dict"):
+        optimize(branin, 3, progress=False)  # type: ignore[arg-type]
 
 
 def test_foreign_trials_are_refused() -> None:
@@ -350,7 +395,12 @@ def test_start_points_that_do_not_fit_are_named_before_anything_runs() -> None:
 def test_a_run_stops_at_its_target(run: Callable[..., Result], sign: float) -> None:
     values = iter([5.0, 4.0, math.nan, 3.0, 2.0, 1.0])
     result = run(lambda params: sign * next(values), PLANE, budget=50, progress=False, target=sign * 3.0)
-    assert [trial.value for trial in result.trials] == [sign * 5.0, sign * 4.0, None, sign * 3.0]
+    assert [trial.values.get("value") for trial in result.trials] == [
+        sign * 5.0,
+        sign * 4.0,
+        None,
+        sign * 3.0,
+    ]
 
 
 def test_a_run_stops_at_its_time_limit() -> None:

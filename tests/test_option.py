@@ -13,12 +13,12 @@ from support.faults import Figure
 
 
 def options(count: int) -> Choice:
-    return Choice([f"o{i}" for i in range(count)]).checked()
+    return Choice([f"o{i}" for i in range(count)])
 
 
 def test_a_column_each_up_to_a_hundred_options_and_64_columns_from_then_on() -> None:
     assert [options(count).width for count in (2, 3, 100, 101, 10_000)] == [1, 3, 100, 64, 64]
-    assert Choice(range(10_000), ordered=True).checked().width == 1
+    assert Choice(range(10_000), ordered=True).width == 1
     assert MOST_COLUMNS == 100  # stored studies of fewer options go on as they were
 
 

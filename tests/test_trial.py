@@ -1,4 +1,6 @@
+import json
 import math
+import pickle
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bopp import Float, Optimizer, Problem, Trial
-from bopp.errors import BoppError, TellError
+from bopp.errors import BoppError, NoResultError, TellError
 from bopp.problem import Direction
 from bopp.trial import Answer, Superseded, number_of
 
@@ -97,7 +99,9 @@ def test_a_float_is_kept_bit_for_bit(value: float) -> None:
 def test_what_is_no_finite_number_is_a_failed_trial(value: Any) -> None:
     opt = Optimizer({"x": Float(0, 1)})
     told = opt.tell(opt.ask(), value)
-    assert (told.state, told.value) == ("failed", None)
+    assert (told.state, told.values) == ("failed", {})
+    with pytest.raises(NoResultError):
+        _ = told.value
     assert told.error
     assert opt.trials == (told,)
 
@@ -148,8 +152,21 @@ def test_the_engine_sees_larger_as_better_and_each_trial_in_its_place(
 
 
 def test_a_trial_cannot_be_changed() -> None:
-    with pytest.raises(AttributeError):
-        Trial(0, {"x": 0.5}).value = 3.0  # type: ignore[misc]
+    given = {"x": 0.5}
+    trial = Trial(0, given)
+    for name in ("value", "params"):
+        with pytest.raises(AttributeError):
+            setattr(trial, name, {})
+    given["x"] = trial.params["x"] = 3.0
+    assert trial.params == {"x": 0.5}
+    assert json.dumps(trial.params) == '{"x": 0.5}'
+    assert replace(trial, state="failed").params == pickle.loads(pickle.dumps(trial)).params == trial.params
+
+
+def test_equal_trials_have_the_same_hash() -> None:
+    trial = Trial(0, {"x": 0.5}).told(Answer({"value": 1.0}), LATER)
+    assert {trial, replace(trial, params={"x": 0.5})} == {trial}
+    assert trial != replace(trial, params={"x": 0.6})
 
 
 def test_an_answer_that_was_taken_back_stays_in_the_record() -> None:
@@ -186,7 +203,7 @@ def test_values_that_were_not_measured_are_told_later() -> None:
     opt = Optimizer(GAPS)
     trial = opt.ask()
     first = opt.tell(trial, {"error": None, "speed": 2, "who": "me"}, {"speed": 0.5})
-    assert (first.state, first.value, first.unmeasured) == ("done", None, ["error"])
+    assert (first.state, first.unmeasured) == ("done", ["error"])
     whole = opt.tell(trial, {"error": 1, "speed": None, "who": "you", "host": "b"}, {"error": 0.25})
     assert list(whole.values.items()) == [("error", 1.0), ("speed", 2.0)]
     assert whole.noise == {"error": 0.25, "speed": 0.5}

@@ -28,7 +28,9 @@ def adopted(
 
 def _adopted(problem: Problem, trial: Trial, number: int, at: datetime, values: Mapping[str, Any]) -> Trial:
     if not isinstance(trial, Trial) or trial.number != number or not problem.fits(trial):
-        raise TellError(f"trials: wanted trial {number} with a value if it is done, got {trial!r}")
+        raise TellError(
+            f"trials: wanted trial {number} with a value if it is done, got {trial!r}", trial=number
+        )
     was_outside = not trial.counts and trial.superseded[-1].reason.startswith(OUTSIDE)
     if not trial.counts and not was_outside:
         return trial
@@ -45,9 +47,12 @@ def _moved(problem: Problem, trial: Trial, values: Mapping[str, Any]) -> Params:
     if gone := [name for name in trial.params if name not in space.parameters]:
         raise TellError(
             f"trials: {gone[0]!r} is no longer in the space: keep it as Fixed(...), "
-            "and the trials that had this value count"
+            "and the trials that had this value count",
+            trial=trial.number,
         )
     params = space.cut({**values, **trial.params})
     if new := [name for name in space.missing(params) if name not in values]:
-        raise TellError(f"trials: {new[0]!r} is new in the space: wanted the value that it had so far")
+        raise TellError(
+            f"trials: {new[0]!r} is new in the space: wanted the value that it had so far", trial=trial.number
+        )
     return space.check(params)

@@ -22,7 +22,7 @@ def checked_seed(seed: Any) -> int:
     """The seed as an int."""
     if is_seed(seed):
         return int(seed)
-    raise RecipeError(f"seed must be an integer from 0 to 2**63 - 1, got {brief(seed)}")
+    raise RecipeError(f"seed must be an integer from 0 to 2**63 - 1, got {brief(seed)}", argument="seed")
 
 
 def is_seed(seed: Any) -> bool:
@@ -36,7 +36,7 @@ def checked_recipe(recipe: Any) -> Recipe:
         return Recipe.default()
     if isinstance(recipe, Recipe):
         return recipe
-    raise RecipeError(f"recipe must be a Recipe or None, got {brief(recipe)}")
+    raise RecipeError(f"recipe must be a Recipe or None, got {brief(recipe)}", argument="recipe")
 
 
 def checked_count(name: str, count: Any) -> int:
@@ -45,7 +45,7 @@ def checked_count(name: str, count: Any) -> int:
     if whole and 1 <= count < MOST:
         return int(count)
     most = " and below 1e18" if whole and count >= MOST else ""
-    raise RecipeError(f"{name} must be an integer >= 1{most}, got {brief(count)}")
+    raise RecipeError(f"{name} must be an integer >= 1{most}, got {brief(count)}", argument=name)
 
 
 def checked_text(name: str, text: Any) -> str:
@@ -76,4 +76,6 @@ def checked_seconds(name: str, seconds: Any, finite: bool = False) -> float | No
     if number is None or (isinstance(seconds, Real) and number > 0 and not (finite and number == math.inf)):
         time: float | None = number
         return time
-    raise RecipeError(f"{name} must be a number of seconds above 0 or None, got {brief(seconds)}")
+    raise RecipeError(
+        f"{name} must be a number of seconds above 0 or None, got {brief(seconds)}", argument=name
+    )

@@ -119,7 +119,8 @@ class Conditions:
         if not parent.gridded:
             raise SpaceError(
                 f"{name!r}: when wants a Choice, an Int or a Fixed, or a Float with a step, "
-                f"got {other!r}, {brief(parent)}"
+                f"got {other!r}, {brief(parent)}",
+                parameter=name,
             )
         found: dict[tuple[float, ...], Any] = {}
         for value in values:
@@ -127,11 +128,14 @@ class Conditions:
                 checked = parent.check(value)
             except SpaceError as error:
                 if parent.width:  # a Fixed has just one value, whichever others it might have had
-                    raise SpaceError(f"{name!r}: when {other!r}: {error}") from None
+                    raise SpaceError(f"{name!r}: when {other!r}: {error}", parameter=name) from None
                 continue
             row = parent.encode(checked)
             if not parent.suggests(checked):
-                raise SpaceError(f"{name!r}: when {other!r}: wanted a value on its steps, got {brief(value)}")
+                raise SpaceError(
+                    f"{name!r}: when {other!r}: wanted a value on its steps, got {brief(value)}",
+                    parameter=name,
+                )
             found[tuple(row)] = checked
         return Condition(other, tuple(found.values()), np.array([*found]).reshape(len(found), parent.width))
 
@@ -141,7 +145,9 @@ def _parents_first(parameters: Mapping[str, Parameter]) -> list[str]:
     waiting = {name: [other for other, _ in one.conditions] for name, one in parameters.items()}
     for name, needed in waiting.items():
         if unknown := [other for other in needed if other not in parameters]:
-            raise SpaceError(f"{name!r}: when names {unknown[0]!r}, which is not in the space")
+            raise SpaceError(
+                f"{name!r}: when names {unknown[0]!r}, which is not in the space", parameter=name
+            )
     order: list[str] = []
     while waiting:
         ready = [name for name, needed in waiting.items() if all(other in order for other in needed)]

@@ -15,28 +15,57 @@ BoppError
 ├── PaperError      an experiment of the paper cannot be run or read as asked
 ├── NoResultError   there is no best trial: none has finished, or none meets the constraints
 └── MissingExtra    an optional package is not installed; the message says how to install it
+
+An error has attributes for programs: `error.parameter` of a SpaceError is the name of the parameter that is
+wrong. An attribute is None where the code that raised the error did not know it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class BoppError(Exception):
-    """The root of every error that bopp raises on purpose."""
+    """The root of every error that bopp raises on purpose.
+
+    Args:
+        args: the message.
+        known: attributes that the class declares, such as parameter="rate".
+    """
+
+    def __init__(self, *args: object, **known: Any):
+        super().__init__(*args)
+        for name, value in known.items():
+            if not hasattr(type(self), name):
+                raise TypeError(f"{type(self).__name__} has no attribute {name!r}")
+            setattr(self, name, value)
+
+    def attributes_for(self, kind: type[BoppError]) -> dict[str, Any]:
+        """The attributes that are known here and that an error of another kind has too."""
+        return {name: value for name, value in vars(self).items() if hasattr(kind, name)}
 
 
 class SpaceError(BoppError, ValueError):
     """A parameter or a space is declared wrongly, or params do not fit it."""
 
+    parameter: str | None = None
+    """The name of the parameter that is wrong."""
+
 
 class RecipeError(BoppError, ValueError):
     """An argument of a problem, of a recipe or its parts, or of a run is not valid."""
 
+    argument: str | None = None
+    """The name of the argument."""
+
 
 class TellError(BoppError, ValueError):
     """What was told cannot be accepted; the trial stays as it was."""
+
+    trial: int | None = None
+    """The number of the trial."""
 
 
 class LateTell(TellError):
@@ -46,21 +75,36 @@ class LateTell(TellError):
 class StudyError(BoppError, ValueError):
     """A study cannot be created, opened or changed as asked; it stays as it was."""
 
+    study: str | None = None
+    """The name of the study."""
+
 
 class PausedStudy(StudyError):
-    """A study is paused: nobody gets a trial of it until it is resumed."""
+    """A study is paused: it hands out no trials until it is resumed."""
+
+    reason: str | None = None
+    """Why it was paused, if whoever paused it gave a reason."""
 
 
 class StoreError(BoppError, OSError):
     """The database of a study cannot be reached, read or written; what was told before is kept."""
 
+    url: str | None = None
+    """The URL of the database, without secrets."""
+
 
 class ConfigError(BoppError, ValueError):
     """A study file or a command is wrong."""
 
+    field: str | None = None
+    """The field of the file, as the message names it: "[study] budget"."""
+
 
 class CommandError(BoppError, RuntimeError):
     """A command used as the objective ended without a value."""
+
+    exit_code: int | None = None
+    """The exit status of the command, if it ended."""
 
 
 class MissingCommand(CommandError):
@@ -87,6 +131,9 @@ def installation(extra: str) -> str:
 class MissingExtra(BoppError, ImportError):
     """An optional package is not installed."""
 
+    extra: str | None = None
+    """The extra of bopp that installs it."""
+
 
 @contextmanager
 def reading(what: str, kind: type[BoppError] = BoppError) -> Iterator[None]:
@@ -95,7 +142,7 @@ def reading(what: str, kind: type[BoppError] = BoppError) -> Iterator[None]:
         yield
     except kind:
         raise
-    except (LookupError, TypeError, AttributeError, RecursionError, ValueError, ArithmeticError) as error:
-        raise kind(f"{what}: {error if isinstance(error, BoppError) else repr(error)}") from error
     except BoppError as error:
-        raise kind(f"{what}: {error}") from error
+        raise kind(f"{what}: {error}", **error.attributes_for(kind)) from error
+    except (LookupError, TypeError, AttributeError, RecursionError, ValueError, ArithmeticError) as error:
+        raise kind(f"{what}: {error!r}") from error

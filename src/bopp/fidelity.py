@@ -76,7 +76,7 @@ class Fidelity:
             raise RecipeError(
                 f"fidelities: {name!r} wants two levels or more of different costs, got {brief(given)}"
             )
-        return Fidelity(name, tuple(Choice(levels).checked().options), shares)
+        return Fidelity(name, tuple(Choice(levels).options), shares)
 
     @property
     def real(self) -> Any:

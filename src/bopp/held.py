@@ -59,9 +59,6 @@ class Held(Parameter):
     def marks(self) -> list[Any]:
         return self.parameter.marks()
 
-    def checked(self) -> Held:
-        return self
-
     def check(self, value: Any) -> Any:
         return self.parameter.check(value)
 

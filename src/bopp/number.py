@@ -56,7 +56,8 @@ class Float(Parameter):
     step: float | None = None
     when: When = None
 
-    def checked(self) -> Float:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         low, high = real("low", self.low), real("high", self.high)
         check_range(low, high, self.log)
         step = None if self.step is None else real("step", self.step)
@@ -65,7 +66,7 @@ class Float(Parameter):
             steps_between(low, high, step) > EXACT_LEVELS or step < 4 * math.ulp(max(abs(low), abs(high)))
         ):
             raise SpaceError(f"wanted a step that a float can resolve, got {step!r}")
-        return Float(low, high, bool(self.log), step, self.when)
+        self._set(low=low, high=high, log=bool(self.log), step=step)
 
     @property
     def width(self) -> int:
@@ -177,7 +178,8 @@ class Int(Parameter):
     step: int | None = None
     when: When = None
 
-    def checked(self) -> Int:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         low, high = whole("low", self.low), whole("high", self.high)
         check_range(low, high, self.log)
         if max(-low, high) > LARGEST:
@@ -186,7 +188,7 @@ class Int(Parameter):
         check_step(low, high, step if step != 1 else None, self.log)
         if (high - low) // (step or 1) > LARGEST:
             raise SpaceError(f"wanted at most 2**53 steps from low to high, got low={low}, high={high}")
-        return Int(low, high, bool(self.log), step if step != 1 else None, self.when)
+        self._set(low=low, high=high, log=bool(self.log), step=step if step != 1 else None)
 
     @property
     def width(self) -> int:

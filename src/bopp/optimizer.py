@@ -185,8 +185,10 @@ class Optimizer:
         if not isinstance(trial, Trial):
             raise TellError(f"tell wants a trial that ask returned, got {trial!r}")
         known = 0 <= trial.number < len(self._trials)
-        if not known or self._trials[trial.number].params != trial.params:
-            raise TellError(f"trial {trial.number} with params {trial.params} was not asked for here")
+        if not known or self._trials[trial.number]._params != trial._params:
+            raise TellError(
+                f"trial {trial.number} with params {trial.params} was not asked for here", trial=trial.number
+            )
         return self._trials[trial.number]
 
     def _settle(self, trial: Trial, answer: Answer) -> Trial:
@@ -199,13 +201,15 @@ class Optimizer:
 
     def _checked(self, trial: Trial, number: int) -> Trial:
         if not isinstance(trial, Trial) or trial.number != number or not self.problem.fits(trial):
-            raise TellError(f"trials: wanted trial {number} with a value if it is done, got {trial!r}")
+            raise TellError(
+                f"trials: wanted trial {number} with a value if it is done, got {trial!r}", trial=number
+            )
         return trial
 
 
 def optimize(
     objective: Function,
-    problem: Problem,
+    problem: Declaration | Problem,
     budget: int = 50,
     *,
     seed: int = 0,
@@ -227,7 +231,8 @@ def optimize(
     Args:
         objective: takes the params by keyword or as a dict, and returns a number, or a dict with every name
             that the problem declares; an exception or NaN is a failed trial. It may be async.
-        problem: the space, the named objective with its direction, and the constraints.
+        problem: the space, the objectives with their directions, and the constraints. A space alone, such as
+            {"rate": Float(1e-4, 1, log=True)}, is the problem of minimizing one value in it.
         budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
             it counts real ones, a cheap one by its share of the cost, and the last one is real.
         seed: with one worker, the same seed gives the same run.
@@ -246,6 +251,7 @@ def optimize(
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
         fidelities: how thorough an evaluation may be, as in {"epochs": [1, 9, 81]}; see `Problem`.
     """
+    problem = Problem.of(problem)
     if fidelities is not None:
         problem = Problem(
             problem.space, problem.objectives, problem.constraints, fidelities, problem.reference

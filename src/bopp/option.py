@@ -40,10 +40,6 @@ class Choice(Parameter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.options, list):
-            object.__setattr__(self, "options", tuple(self.options))
-
-    def checked(self) -> Choice:
         if isinstance(self.options, str | bytes) or not isinstance(self.options, Sequence):
             raise SpaceError(f"wanted a list of options, got {brief(self.options)}")
         options = tuple(
@@ -53,10 +49,9 @@ class Choice(Parameter):
             raise SpaceError("wanted at least one option, got none")
         for option in options:
             _check_option(option, "options")
-        choice = Choice(options, bool(self.ordered), self.when)
-        if len(choice._index) < len(options):
+        self._set(options=options, ordered=bool(self.ordered))
+        if len(self._index) < len(options):
             raise SpaceError(f"wanted different options, got {brief(list(options))}")
-        return choice
 
     @property
     def width(self) -> int:
@@ -194,10 +189,11 @@ class Fixed(Parameter):
     value: Hashable
     when: When = None
 
-    def checked(self) -> Fixed:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         value = self.value.item() if isinstance(self.value, np.generic) else self.value
         _check_option(value, "values")
-        return Fixed(value, self.when)
+        self._set(value=value)
 
     @property
     def width(self) -> int:

@@ -41,7 +41,12 @@ class Parameter:
         return tuple(dict(self.when or ()).items())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "when", _conditions(self.when))
+        """Check the settings and convert them to their proper types."""
+        self._set(when=_conditions(self.when))
+
+    def _set(self, **settings: Any) -> None:
+        for name, setting in settings.items():
+            object.__setattr__(self, name, setting)
 
     @property
     def width(self) -> int:
@@ -72,10 +77,6 @@ class Parameter:
     def logarithmic(self) -> bool:
         """Whether that axis is logarithmic."""
         return False
-
-    def checked(self) -> Parameter:
-        """The same parameter with its settings in their proper types, or an error that says what is wrong."""
-        raise NotImplementedError
 
     def check(self, value: Any) -> Any:
         """The value in the parameter's own type, or an error that says what was wanted."""

@@ -109,7 +109,7 @@ def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
     """Every field of a trial."""
     write = write_params if trial.counts else _write_any_params
     past = [_write_answer(one) for one in trial.superseded]
-    return {**_write_answer(trial), "params": write(space, trial.params), "superseded": past}
+    return {**_write_answer(trial), "params": write(space, trial._params), "superseded": past}
 
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:

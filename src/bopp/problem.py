@@ -35,10 +35,9 @@ Declaration = Mapping[str, Any] | Space
 
 LARGEST = sys.float_info.max
 LARGEST_NOISE = 1e150  # a standard deviation whose square does not overflow
-LONGEST_MEASUREMENT = 1000  # characters to keep of a measurement that is not a number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """A space, what to minimise or maximise in it, and which constraints to meet.
 
@@ -72,9 +71,14 @@ class Problem:
     ):
         objectives = {"value": "minimize"} if objectives is None else objectives
         if not isinstance(objectives, Mapping) or not objectives:
-            raise RecipeError(f"wanted a dict of objectives with their directions, got {brief(objectives)}")
+            raise RecipeError(
+                f"wanted a dict of objectives with their directions, got {brief(objectives)}",
+                argument="objectives",
+            )
         if not isinstance(constraints, Iterable):
-            raise RecipeError(f"wanted a list of constraints, got {brief(constraints)}")
+            raise RecipeError(
+                f"wanted a list of constraints, got {brief(constraints)}", argument="constraints"
+            )
         for name, direction in objectives.items():
             check_name("an objective", name)
             checked_direction(direction)
@@ -85,7 +89,9 @@ class Problem:
         object.__setattr__(self, "constraints", tuple(map(checked_constraint, constraints)))
         names = [condition.name for condition in self.conditions]
         if len(set(names)) < len(names):
-            raise RecipeError(f"wanted a different name for each condition, got {names}")
+            raise RecipeError(
+                f"wanted a different name for each condition, got {names}", argument="constraints"
+            )
         for condition in self.conditions:
             if isinstance(condition, Linear):
                 condition.check(self.space)
@@ -106,7 +112,8 @@ class Problem:
             return Problem(space, {"value": "minimize" if direction is None else direction})
         if direction is not None:
             raise RecipeError(
-                f"a Problem has directions of its own, got direction {brief(direction)} beside it"
+                f"a Problem has directions of its own, got direction {brief(direction)} beside it",
+                argument="direction",
             )
         return space
 
@@ -273,11 +280,11 @@ class Problem:
 
     def real(self, trial: Trial) -> bool:
         """Whether a trial is of the real fidelity, not of a cheaper one."""
-        return self.fidelity is None or self.fidelity.is_real(trial.params)
+        return self.fidelity is None or self.fidelity.is_real(trial._params)
 
     def cost(self, trial: Trial) -> float:
         """What a trial that counts costs, in real evaluations."""
-        return 1 if self.fidelity is None else self.fidelity.cost(trial.params)
+        return 1 if self.fidelity is None else self.fidelity.cost(trial._params)
 
     def best(self, trials: Sequence[Trial]) -> Trial:
         """The best finished trial that meets the constraints; the first one if several are equally good."""
@@ -329,7 +336,7 @@ class Problem:
 
     def point(self, trial: Trial) -> Array:
         """The point of the cube of a trial that counts; the params of others need not fit the space."""
-        return self.space.encode(trial.params) if trial.counts else np.zeros(self.space.dimension)
+        return self.space.encode(trial._params) if trial.counts else np.zeros(self.space.dimension)
 
     def history(self, trials: Sequence[Trial], X: Array) -> History:
         """The trials that count as the engine sees them; X has a row for each trial given, its point."""
@@ -407,7 +414,9 @@ class Problem:
 def checked_direction(direction: Any) -> Direction:
     """The direction, if it is a valid one."""
     if direction not in get_args(Direction):
-        raise RecipeError(f"direction must be 'minimize' or 'maximize', got {brief(direction)}")
+        raise RecipeError(
+            f"direction must be 'minimize' or 'maximize', got {brief(direction)}", argument="direction"
+        )
     found: Direction = direction
     return found
 
@@ -419,19 +428,21 @@ def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> d
         one for one in objectives if one in reference
     ]:
         raise RecipeError(
-            f"reference: wanted a dict with a number for each of {list(objectives)}, got {brief(reference)}"
+            f"reference: wanted a dict with a number for each of {list(objectives)}, got {brief(reference)}",
+            argument="reference",
         )
     if len(objectives) < 2 or len(reference) > len(objectives):
         raise RecipeError(
             f"reference: wanted one for several objectives and nothing else, got {brief(reference)} "
-            f"for {list(objectives)}"
+            f"for {list(objectives)}",
+            argument="reference",
         )
     try:
         found = {name: number_of(reference[name], f"reference of {name!r}") for name in objectives}
     except TellError as error:
-        raise RecipeError(str(error)) from None
+        raise RecipeError(str(error), argument="reference") from None
     if not all(map(math.isfinite, found.values())):
-        raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}")
+        raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}", argument="reference")
     return found
 
 

@@ -56,7 +56,7 @@ def columns(
     found |= {f"noise.{name}": [trial.noise.get(name) for trial in trials] for name in noisy}
     for name in groups["params"]:
         found[names["params", name]] = [
-            written(trial.params[name]) if name in trial.params else None for trial in trials
+            written(trial._params[name]) if name in trial._params else None for trial in trials
         ]
     found |= {field: [getattr(trial, field) for trial in trials] for field in LAST}
     if problem.constraints:

@@ -45,7 +45,7 @@ class Space:
             if not isinstance(name, str):
                 raise SpaceError(f"wanted parameter names that are strings, got {brief(name)}")
         self.parameters: dict[str, Parameter] = {
-            name: _named(name, lambda one=one: declared(one).checked()) for name, one in parameters.items()
+            name: _named(name, declared, one) for name, one in parameters.items()
         }
         if self.dimension == 0:
             raise SpaceError(f"wanted a parameter to search for, got only fixed ones: {list(parameters)}")
@@ -115,7 +115,7 @@ class Space:
         for name in self._conditions.order:
             if not self._conditions.apply(name, checked):
                 if name in params and not missing:
-                    raise SpaceError(f"{self._conditions.words(name)}, got {brief(params)}")
+                    raise SpaceError(f"{self._conditions.words(name)}, got {brief(params)}", parameter=name)
             elif name in params:
                 checked[name] = self.check_one(name, params[name])
             elif self.parameters[name].width:
@@ -124,7 +124,10 @@ class Space:
                 checked[name] = self.parameters[name].decode(())
         if missing or unknown:
             wanted = [name for name in self.parameters if name in checked or name in missing]
-            raise SpaceError(f"wanted the params {wanted}: missing {missing}, unknown {brief(unknown)}")
+            raise SpaceError(
+                f"wanted the params {wanted}: missing {missing}, unknown {brief(unknown)}",
+                parameter=(missing or unknown)[0],
+            )
         return self._in_order(checked)
 
     def check_one(self, name: str, value: Any) -> Any:
@@ -138,7 +141,10 @@ class Space:
         unknown = [name for name in params if name not in self.parameters]
         if unknown or not params:
             got = brief(unknown) if unknown else "none"
-            raise SpaceError(f"wanted some of the params {list(self.parameters)}, got {got}")
+            raise SpaceError(
+                f"wanted some of the params {list(self.parameters)}, got {got}",
+                parameter=next(iter(unknown), None),
+            )
         found = {name: self.check_one(name, value) for name, value in params.items()}
         wanted = self._conditions.wanted(found)
         for other, values in wanted.items():
@@ -146,7 +152,10 @@ class Space:
             if not values or (other in found and encode(found[other]) not in map(encode, values)):
                 names = [name for name in self.parameters if name in found or name in wanted]
                 blamed = [name for name in names if other in dict(self.parameters[name].conditions)]
-                raise SpaceError(f"{', '.join(map(self._conditions.words, blamed))}, got {brief(params)}")
+                raise SpaceError(
+                    f"{', '.join(map(self._conditions.words, blamed))}, got {brief(params)}",
+                    parameter=blamed[0],
+                )
             if len(values) == 1:
                 found[other] = values[0]
         for name in self._conditions.order:
@@ -333,4 +342,4 @@ def _named(name: str, check: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return check(*arguments)
     except SpaceError as error:
-        raise SpaceError(f"{brief(name)}: {error}") from None
+        raise SpaceError(f"{brief(name)}: {error}", parameter=name) from None

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Literal
 
-from bopp.errors import TellError
+from bopp.errors import NoResultError, TellError
 from bopp.legible import brief
 from bopp.space import Params
 
@@ -62,6 +62,7 @@ class Superseded:
 class Trial:
     """One evaluation: its params and, once told, its values or an error that says why there are none.
 
+    params        a new dict at every access: changing it does not change the trial
     state         "asked" until it is told; "dropped" if somebody decided that it should not count
     values        every value that the problem declares, by name, objectives first; None where one was not
                   measured, until a later tell adds it
@@ -87,9 +88,29 @@ class Trial:
     traceback: str | None = None
     superseded: tuple[Superseded, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.number, self.state, self.asked_at, self.told_at))
+
     @property
-    def value(self) -> float | None:
-        """The value of the objective, or of the first of several; None while there is none."""
+    def _params(self) -> Params:
+        """The params without a copy, to be read only."""
+        params: Params = self.__dict__["params"]
+        return params
+
+    @property
+    def value(self) -> float:
+        """The value of the objective, or of the first of several.
+
+        Raises:
+            NoResultError: if there is none, because the trial failed, is not finished, or was not measured.
+        """
+        if (value := self._value) is None:
+            raise NoResultError(f"trial {self.number} has no value: {self.reason or f'it is {self.state}'}")
+        return value
+
+    @property
+    def _value(self) -> float | None:
+        """The same, or None."""
         return next(iter(self.values.values()), None)
 
     @property
@@ -125,19 +146,27 @@ class Trial:
     def reopened(self, at: datetime, reason: str) -> Trial:
         """A failed trial, to be evaluated again."""
         if self.state != "failed":
-            raise TellError(f"wanted a failed trial to retry, got trial {self.number}, which is {self.state}")
+            raise TellError(
+                f"wanted a failed trial to retry, got trial {self.number}, which is {self.state}",
+                trial=self.number,
+            )
         return self._without_answer("asked", at, reason)
 
     def amended(self, answer: Answer, at: datetime, reason: str) -> Trial:
         """The trial with another answer in place of the one that it had."""
         if self.state not in ("done", "failed"):
-            raise TellError(f"wanted a trial that was told, got trial {self.number}, which is {self.state}")
+            raise TellError(
+                f"wanted a trial that was told, got trial {self.number}, which is {self.state}",
+                trial=self.number,
+            )
         return self._without_answer("asked", at, reason).told(answer, at)
 
     def dropped(self, at: datetime, reason: str) -> Trial:
         """The trial as one that does not count."""
         if not self.counts:
-            raise TellError(f"trial {self.number} was dropped before ({self.superseded[-1].reason})")
+            raise TellError(
+                f"trial {self.number} was dropped before ({self.superseded[-1].reason})", trial=self.number
+            )
         return self._without_answer("dropped", at, reason)
 
     def restored(self) -> Trial:
@@ -165,13 +194,16 @@ class Trial:
         if self.state == "asked":
             return told
         if self.state == "dropped":
-            raise TellError(f"trial {self.number} was dropped ({self.superseded[-1].reason}), got {answer}")
+            raise TellError(
+                f"trial {self.number} was dropped ({self.superseded[-1].reason}), got {answer}",
+                trial=self.number,
+            )
         shared = [name for name, value in told.values.items() if value is not None]
         shared = [name for name in shared if name not in self.unmeasured]
         if self.state != told.state or _part(self, shared) != _part(told, shared):
             was, now = (_in_short(trial) for trial in (self, told))
             why = f": {answer.error}" if self.unmeasured and answer.error else ""
-            raise TellError(f"trial {self.number} was told {was} already, got {now}{why}")
+            raise TellError(f"trial {self.number} was told {was} already, got {now}{why}", trial=self.number)
         return self._completed(told)
 
     def _completed(self, other: Trial) -> Trial:
@@ -188,9 +220,25 @@ class Trial:
 
     def _without_answer(self, state: State, at: datetime, reason: str) -> Trial:
         past = Superseded(**{name: getattr(self, name) for name in ANSWER}, at=at, reason=reason)
-        blank = Trial(self.number, self.params, state)
+        blank = Trial(self.number, {}, state)
         answer = {name: getattr(blank, name) for name in ANSWER}
         return replace(self, **answer, superseded=(*self.superseded, past))
+
+
+class _Copied:
+    """A field of a frozen dataclass that holds a dict and hands out copies of it."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else dict(owner.__dict__[self._name])
+
+    def __set__(self, owner: Any, mapping: Mapping[str, Any]) -> None:
+        owner.__dict__[self._name] = dict(mapping)
+
+
+Trial.params = _Copied("params")  # type: ignore[assignment]
 
 
 def number_of(value: Any, name: str = "value") -> float:
@@ -234,6 +282,6 @@ def _part(trial: Trial, names: Sequence[str]) -> list[tuple[float | None, float 
 def _in_short(trial: Trial) -> str:
     if trial.state == "failed":
         return "'failed'"
-    value = repr(trial.value) if len(trial.values) == 1 else repr(dict(trial.values))
+    value = repr(trial._value) if len(trial.values) == 1 else repr(dict(trial.values))
     noise = [f"{sd!r}" for sd in trial.noise.values()]
     return f"{value} with noise {', '.join(noise)}" if noise else value

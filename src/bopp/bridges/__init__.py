@@ -14,4 +14,4 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtra(f"bopp.bridges.{name} wants {installation(name)}: {error}") from error
+        raise MissingExtra(f"bopp.bridges.{name} wants {installation(name)}: {error}", extra=name) from error

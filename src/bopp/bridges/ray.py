@@ -384,7 +384,7 @@ def _call(name: str, domain: Any) -> Call:
     """The function and arguments that make a parameter of the domain; JSON, if its options are."""
     if isinstance(domain, Parameter):
         try:
-            return "parameter", [write_parameter(name, domain.checked())]
+            return "parameter", [write_parameter(name, domain)]
         except SpaceError as error:
             raise SpaceError(f"{name!r}: {error}") from None
     sampler = domain.get_sampler()

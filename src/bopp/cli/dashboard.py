@@ -26,5 +26,7 @@ def dashboard(
     try:
         from bopp.dashboard.serving import serve
     except ImportError as error:
-        raise MissingExtra(f"the dashboard wants {error.name}: {installation('dashboard')}") from error
+        raise MissingExtra(
+            f"the dashboard wants {error.name}: {installation('dashboard')}", extra="dashboard"
+        ) from error
     serve(source, host, port, read_only, say, repeats=sys.stderr.isatty())

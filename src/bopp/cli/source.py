@@ -23,7 +23,7 @@ def record(study: Study, trial: Any) -> dict[str, Any]:
     row = write_trial(study.space, trial)
     return (
         {name: row[name] for name in ("number", "state")}
-        | {"value": trial.value}
+        | {"value": trial._value}
         | row
         | {"params": trial.params}
     )

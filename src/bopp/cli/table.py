@@ -21,7 +21,7 @@ def print_trials(problem: Problem, trials: Sequence[Trial]) -> None:
             str(trial.number),
             trial.state,
             *(_brief("" if (x := trial.values.get(name)) is None else x) for name in values),
-            *(_brief(trial.params.get(name, "")) for name in names),
+            *(_brief(trial._params.get(name, "")) for name in names),
             remark(problem, trial),
         ]
         for trial in trials

@@ -209,7 +209,7 @@ class Course:
     def _params(self, trials: Sequence[Trial]) -> Array:
         columns = []
         for name, parameter in self.problem.space.parameters.items():
-            numbers = [_number(parameter, trial.params.get(name)) for trial in trials]
+            numbers = [_number(parameter, trial._params.get(name)) for trial in trials]
             columns.append(np.array(numbers, dtype=np.float64))
         return np.column_stack(columns)
 

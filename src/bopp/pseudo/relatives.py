@@ -120,7 +120,7 @@ def _study(study: Any) -> tuple[str, Rows]:
         return study[0], _rows("Earlier", study[1])
     try:
         problem, trials = study.problem, study.trials
-        done = [trial for trial in trials if trial.value is not None and problem.real(trial)]
+        done = [trial for trial in trials if trial._value is not None and problem.real(trial)]
         gains = [problem.gain(trial.values[problem.objective]) for trial in done]
         feasible = [_may_be_feasible(problem, trial) for trial in done]
         best = max(compress(gains, feasible), default=np.inf)

@@ -102,10 +102,13 @@ class Asking:
         if not over and left < LEAST:
             return None
         if pause:
-            raise PausedStudy(f"the study {self._definition.name!r} is paused {pause}; {RESUME}")
+            name = self._definition.name
+            raise PausedStudy(
+                f"the study {name!r} is paused {pause}; {RESUME}", study=name, reason=pause.reason
+            )
         if over:
             old = known.trials[over[0].number]
-            return Plan(old.number, old.params, old.origin, replaces=over[0])
+            return Plan(old.number, old._params, old.origin, replaces=over[0])
         for ticket, part in queued:
             whole = self._definition.problem.space.is_whole(part)
             return Plan(number, part if whole else self._suggested(known, part, left), "queued", pops=ticket)

@@ -148,11 +148,14 @@ def checked_name(name: Any) -> str:
         raise StudyError(f"the name of a study must be a text that is not empty, got {brief(name)}")
     odd = [character for character in name if unicodedata.category(character) in ("Cc", "Cs")]
     if odd:
-        raise StudyError(f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}")
+        raise StudyError(
+            f"the name of a study must have no control characters, got {odd[0]!r} in {name!r}", study=name
+        )
     size = len(name.encode())
     if size > LONGEST_NAME:
         raise StudyError(
-            f"the name of a study must have at most {LONGEST_NAME} bytes, got {size}: {name[:40]!r}..."
+            f"the name of a study must have at most {LONGEST_NAME} bytes, got {size}: {name[:40]!r}...",
+            study=name,
         )
     return name
 
@@ -170,7 +173,7 @@ def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at:
     connection.execute(schema.studies.insert(), seal.sealed(values, seal.STUDY))
     row = find(connection, name)
     if row is None:
-        raise StudyError(f"the study {name!r} was not kept")
+        raise StudyError(f"the study {name!r} was not kept", study=name)
     return row
 
 
@@ -223,7 +226,7 @@ def _delete(connection: sa.Connection, id: int) -> None:
 
 def _absent(store: Store, name: str, why: str = "") -> StudyError:
     listed = ", ".join(map(repr, store.read(_names))) or "none"
-    return StudyError(f"{store!r} has no study {name!r}; it has: {listed}{why}")
+    return StudyError(f"{store!r} has no study {name!r}; it has: {listed}{why}", study=name)
 
 
 def _names(connection: sa.Connection) -> list[str]:

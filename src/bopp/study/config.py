@@ -65,7 +65,7 @@ class Config:
             met = [one.imported(self.folder) if isinstance(one, Named) else one for one in self.constraints]
             return self.problem(met), None
         except ConfigError as error:
-            raise _in_file(self.path, str(error)) from error
+            raise _in_file(self.path, error) from error
 
     @property
     def refers(self) -> bool:
@@ -86,13 +86,15 @@ class Config:
     def objective(self) -> Callable[[Params], Any]:
         """The function or the program to call; a function is imported from the file's folder."""
         if self.source is None:
-            raise _in_file(self.path, "[objective]: wanted one to run; without it: bopp ask and bopp tell")
+            wanted = "[objective]: wanted one to run; without it: bopp ask and bopp tell"
+            raise _in_file(self.path, ConfigError(wanted, field="[objective]"))
         if isinstance(self.source, Command):
             return self.source
         try:
             return python_objective(self.source, self.folder)
         except ConfigError as error:
-            raise _in_file(self.path, f"[objective] python: {error}") from error
+            where = "[objective] python"
+            raise _in_file(self.path, ConfigError(f"{where}: {error}", field=where)) from error
 
 
 def load(path: Path) -> Config:
@@ -103,10 +105,10 @@ def load(path: Path) -> Config:
         document = _parsed(path)
         for name in document:
             if name not in ("study", "objective", "space", "constraint", "knowledge"):
-                raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}")
+                raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}", field=discreet(name))
         return _config(path, document)
     except ConfigError as error:
-        raise _in_file(path, str(error)) from error
+        raise _in_file(path, error) from error
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -183,9 +185,11 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
 def _check_objectives(study: StudyTable, given: Mapping[str, Any]) -> None:
     """Refuse what objectives with names of their own leave no room for."""
     if "direction" in given:
-        raise ConfigError("[study] direction: wanted it without objectives, which have their own")
+        raise ConfigError(
+            "[study] direction: wanted it without objectives, which have their own", field="[study] direction"
+        )
     if study.target is not None and len(study.objectives or ()) > 1:
-        raise ConfigError("[study] target: wanted it with one objective only")
+        raise ConfigError("[study] target: wanted it with one objective only", field="[study] target")
 
 
 def _source(row: Any, space: Space, folder: Path) -> str | Command:
@@ -193,27 +197,33 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
     if table.python is not None and table.command is None:
         for name in ("shell", "stdin"):
             if getattr(table, name):
-                raise ConfigError(f"[objective] {name}: wanted it with a command only, got it with python")
+                raise ConfigError(
+                    f"[objective] {name}: wanted it with a command only, got it with python",
+                    field=f"[objective] {name}",
+                )
         return table.python
     if table.command is None or table.python is not None:
         got = "neither" if table.command is None else "both"
-        raise ConfigError(f"[objective]: wanted one of python and command, got {got}")
+        raise ConfigError(f"[objective]: wanted one of python and command, got {got}", field="[objective]")
     command = Command(table.command, table.shell, folder, space.conditional, table.stdin)
     try:
         command.check(space.parameters, inert(space.parameters))
     except ConfigError as error:
-        raise ConfigError(f"[objective] command: {error}") from None
+        raise ConfigError(f"[objective] command: {error}", field="[objective] command") from None
     return command
 
 
 def _space(table: Any) -> Space:
     if not isinstance(table, dict) or not table:
-        raise ConfigError(f"[space]: wanted at least one parameter, got {shown(table) if table else 'none'}")
+        raise ConfigError(
+            f"[space]: wanted at least one parameter, got {shown(table) if table else 'none'}",
+            field="[space]",
+        )
     parameters = {name: parameter(f"[space] {name}:", row) for name, row in table.items()}
     try:
         return Space(parameters)
     except SpaceError as error:
-        raise ConfigError(f"[space] {error}") from None
+        raise ConfigError(f"[space] {error}", field=f"[space] {error.parameter or ''}".strip()) from None
 
 
 def _fidelity(table: Any) -> Fidelity | None:
@@ -237,15 +247,17 @@ def _resolved(url: str, folder: Path) -> str:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
         got = shown(without_password(url))
-        raise ConfigError(f"[study] store: wanted {wanted(Url)}, got {got}") from None
+        raise ConfigError(f"[study] store: wanted {wanted(Url)}, got {got}", field="[study] store") from None
     if parsed.get_backend_name() != "sqlite":
         return url
     if parsed.database in (None, "", ":memory:"):
         raise ConfigError(
-            "[study] store: wanted a file or a server, got a store in memory, which would be lost"
+            "[study] store: wanted a file or a server, got a store in memory, which would be lost",
+            field="[study] store",
         )
     return placed(parsed, folder)
 
 
-def _in_file(path: Path, text: str) -> ConfigError:
-    return ConfigError(" ".join(line.strip() for line in f"{path}: {censored(text)}".splitlines()))
+def _in_file(path: Path, error: ConfigError) -> ConfigError:
+    lines = f"{path}: {censored(str(error))}".splitlines()
+    return ConfigError(" ".join(line.strip() for line in lines), field=error.field)

@@ -104,7 +104,7 @@ class Wanted:
             _compare(study.name, "objectives", _listed(theirs["objectives"]), _listed(mine["objectives"]))
             if not written_alike(_sorted(theirs["constraints"]), _sorted(mine["constraints"])):
                 had, got = _short(theirs["constraints"]), _short(mine["constraints"])
-                raise StudyError(f"{study.name!r} has constraints {had}, got {got}")
+                raise StudyError(f"{study.name!r} has constraints {had}, got {got}", study=study.name)
             for what in ("fidelities", "reference"):
                 _compare(study.name, what, theirs.get(what, {}), mine.get(what, {}))
         elif self.direction is not None:
@@ -124,7 +124,7 @@ class Wanted:
             return
         had, got = sources.described(study.knowledge), sources.described(self.knowledge)
         other = "the same with other data" if had == got else got
-        raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}")
+        raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}", study=study.name)
 
 
 def written(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -188,15 +188,16 @@ def _sorted(constraints: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _compare(name: str, field: str, stored: Any, given: Any, remedy: str = "") -> None:
     if not isinstance(stored, dict) or not isinstance(given, dict):
         if stored != given:
-            raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}")
+            raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}", study=name)
         return
     for part in dict.fromkeys([*stored, *given]):
         if part not in given or part not in stored:
             where = "the study, not in what came" if part in stored else "what came, not in the study"
-            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}{remedy}")
+            raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}{remedy}", study=name)
         if stored[part] != given[part] or _kinds(stored[part]) != _kinds(given[part]):
             raise StudyError(
-                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}{remedy}"
+                f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}{remedy}",
+                study=name,
             )
 
 

@@ -158,7 +158,7 @@ def _from_function(name: str, folder: Path, outline: Cheap, problem: Problem) ->
 
 def _from_studies(table: EarlierTable, place: Place, outline: Earlier, problem: Problem) -> Source:
     results = _results(table, place)
-    told = [one for one in results if any(trial.value is not None for trial in one.trials)]
+    told = [one for one in results if any(trial._value is not None for trial in one.trials)]
     studies = [one for one in told if len(one.problem.objectives) == 1]
     if not studies:
         raise ConfigError("wanted a study of one objective with values, got none")

@@ -100,10 +100,12 @@ class Ledger:
         """A trial, given itself or by its number, as the store has it."""
         number, known = number_of(trial), self.trials(connection)
         there = 0 <= number < len(known)
-        if isinstance(trial, Trial) and (not there or known[number].params != trial.params):
-            raise TellError(f"trial {number} with params {trial.params} was not asked for in this study")
+        if isinstance(trial, Trial) and (not there or known[number]._params != trial._params):
+            raise TellError(
+                f"trial {number} with params {trial.params} was not asked for in this study", trial=number
+            )
         if not there:
-            raise TellError(f"trial {number} was not asked for in this study")
+            raise TellError(f"trial {number} was not asked for in this study", trial=number)
         return known[number]
 
     def lock(self, connection: sa.Connection) -> int:

@@ -46,7 +46,7 @@ def migrate(store: Store, study: Definition, problem: Problem, values: Any) -> N
         try:
             moved = adopted(problem, trials, now.utc, values)
         except TellError as error:
-            raise StudyError(f"{study.name!r}: {error}") from None
+            raise StudyError(f"{study.name!r}: {error}", study=study.name) from None
         for trial in moved:
             after.change(connection, trial, revision)
         for ticket, params in queued:

@@ -24,7 +24,9 @@ def engine(url: sa.URL, read_only: bool) -> sa.Engine:
     except exc.ArgumentError as error:
         raise StudyError(f"{WANTED}, got {without_secrets(url)!r}: {hidden(url, str(error))}") from None
     except ImportError as error:
-        raise MissingExtra(f"a PostgreSQL store wants psycopg: {installation('postgres')}") from error
+        raise MissingExtra(
+            f"a PostgreSQL store wants psycopg: {installation('postgres')}", extra="postgres"
+        ) from error
 
 
 def settings(url: sa.URL) -> dict[str, Any]:

@@ -190,7 +190,9 @@ class Store:
             except (exc.SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 waited = time.monotonic() - began
                 if interrupted or not self._passes(error) or waited > self._patience(error):
-                    raise StoreError(f"{self!r}: {hidden(self.url, faults.reason(error))}") from error
+                    raise StoreError(
+                        f"{self!r}: {hidden(self.url, faults.reason(error))}", url=repr(self)
+                    ) from error
                 latest = 0.05 if faults.locked(error) else 1.0
             time.sleep(pause * turns.JITTER.uniform(0.5, 1.5))
             pause = min(2 * pause, latest)
@@ -226,4 +228,6 @@ class Store:
                 return sqlite.damage(path, "ro" if self.access == "look" else "rw")
 
         if found := self._patiently(damage):
-            raise StoreError(f"{self!r}: the file is malformed: {found}; {faults.HINTS['malformed']}")
+            raise StoreError(
+                f"{self!r}: the file is malformed: {found}; {faults.HINTS['malformed']}", url=repr(self)
+            )

@@ -433,7 +433,7 @@ class Study:
             self._tickets.lose(number)
             raise
         except StoreError as lost:
-            raise StoreError(f"{lost} (trial {number} still has to be told {answer})") from lost
+            raise StoreError(f"{lost} (trial {number} still has to be told {answer})", url=lost.url) from lost
         self._tickets.told(number)
         log.told(told, self.name)
         return told
@@ -443,13 +443,14 @@ class Study:
         taken = self._was_taken(known, connection)
         if taken and known.state == "asked" and answer.error is not None:
             raise LateTell(
-                f"trial {known.number} went to {known.worker} meanwhile; the failure here is dropped"
+                f"trial {known.number} went to {known.worker} meanwhile; the failure here is dropped",
+                trial=known.number,
             )
         try:
             told = known.told(answer, self._store.now(connection).utc)
         except TellError as refused:
             if taken:
-                raise LateTell(f"{refused}: somebody else told it meanwhile") from None
+                raise LateTell(f"{refused}: somebody else told it meanwhile", trial=known.number) from None
             raise
         if told is not known:
             self._ledger.change(connection, told, revision)

@@ -198,9 +198,9 @@ def parameter(where: str, row: Any) -> Parameter:
         raise ConfigError(f'{where} wanted a table such as {{ type = "int", ... }}, got {shown(row)}')
     kind: type[Parameter] = PARAMETERS[_converted(f"{where} type", Kind, row.get("type"))]
     try:
-        return read_table(where, kind, row, "type").checked()
+        return read_table(where, kind, row, "type")
     except SpaceError as error:
-        raise ConfigError(f"{where} {error}") from None
+        raise ConfigError(f"{where} {error}", field=where.rstrip(":")) from None
 
 
 def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
@@ -210,7 +210,10 @@ def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
     kinds, required = field_kinds(kind), _required(kind)
     for name in table:
         if name not in (*also, *kinds):
-            raise ConfigError(f"{where} {discreet(name)}: no such field; wanted {', '.join([*also, *kinds])}")
+            raise ConfigError(
+                f"{where} {discreet(name)}: no such field; wanted {', '.join([*also, *kinds])}",
+                field=f"{where} {discreet(name)}",
+            )
     given = [name for name in kinds if name in table or name in required]
     return kind(**{name: _converted(f"{where} {name}", kinds[name], table.get(name)) for name in given})
 
@@ -230,7 +233,7 @@ def _converted(where: str, kind: Any, value: Any) -> Any:
     try:
         found = msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        raise ConfigError(f"{where}: wanted {wanted(kind)}, got {shown(value)}") from None
+        raise ConfigError(f"{where}: wanted {wanted(kind)}, got {shown(value)}", field=where) from None
     if kind is Value or isinstance(found, list):
         return _option(where, found)
     if isinstance(found, dict):
@@ -244,7 +247,7 @@ def _option(where: str, value: Any) -> Any:
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     plain = "texts, finite numbers, true, false or lists of these"
-    raise ConfigError(f"{where}: wanted {plain}, got {shown(value)}")
+    raise ConfigError(f"{where}: wanted {plain}, got {shown(value)}", field=where)
 
 
 def wanted(kind: Any) -> str:

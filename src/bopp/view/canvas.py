@@ -37,7 +37,7 @@ def _empty(width: float, height: float) -> Figure:
 
         from bopp.view.figure import Figure
     except ImportError as error:
-        raise MissingExtra(f"pictures want matplotlib: {installation('plot')}") from error
+        raise MissingExtra(f"pictures want matplotlib: {installation('plot')}", extra="plot") from error
     figure = Figure((width, height), layout="constrained")
     FigureCanvasAgg(figure)  # no screen, no global state
     return figure

@@ -60,7 +60,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     """
     trials = ranked(result, finished(result, "a contour"))
     one, other = _most_important(result, trials) if names is None else _pair(result, names)
-    having = [trial for trial in trials if {one, other} <= trial.params.keys()]
+    having = [trial for trial in trials if {one, other} <= trial._params.keys()]
     if not having:
         raise NoResultError(f"a contour wants a finished trial that has {one!r} and {other!r}, got none")
     across, up = (_along(result.space.parameters[name]) for name in (one, other))
@@ -71,7 +71,7 @@ def contour(result: Result, names: Sequence[str] | None = None, recipe: Recipe |
     x, y = _places(result, one, across), _places(result, other, up)
     best, done = best_of(result), sorted(having, key=lambda trial: trial.number)
     failed = [
-        trial for trial in result.trials if trial.state == "failed" and {one, other} <= trial.params.keys()
+        trial for trial in result.trials if trial.state == "failed" and {one, other} <= trial._params.keys()
     ]
     return Contour(
         axes=(axis_of(one, result.space.parameters[one]), axis_of(other, result.space.parameters[other])),
@@ -93,7 +93,7 @@ def _most_important(result: Result, trials: list[Trial]) -> tuple[str, str]:
         raise NoResultError(f"a contour wants two parameters, got only {names[0]!r}")
     shares = {name: found.share for name, found in importance(result).items()}
     pairs = [(one, other) for i, one in enumerate(names) for other in names[i + 1 :]]
-    together = [pair for pair in pairs if any(set(pair) <= trial.params.keys() for trial in trials)]
+    together = [pair for pair in pairs if any(set(pair) <= trial._params.keys() for trial in trials)]
     if not together:
         raise NoResultError("a contour wants two parameters that a finished trial has together, got none")
     return max(together, key=lambda pair: shares[pair[0]] + shares[pair[1]])
@@ -116,5 +116,5 @@ def _places(result: Result, name: str, values: Sequence[object]) -> Array:
 
 
 def _dots(result: Result, names: tuple[str, str], trials: Sequence[Trial]) -> Array:
-    rows = [_places(result, name, [trial.params[name] for trial in trials]) for name in names]
+    rows = [_places(result, name, [trial._params[name] for trial in trials]) for name in names]
     return np.column_stack(rows)

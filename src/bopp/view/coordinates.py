@@ -93,7 +93,7 @@ def axis_of(name: str, parameter: Parameter) -> Axis:
 def _axis(result: Result, name: str, trials: list[Trial]) -> Axis:
     """The axis of a parameter, with one more mark if some of the trials lack it."""
     axis = axis_of(name, result.space.parameters[name])
-    if all(name in trial.params for trial in trials):
+    if all(name in trial._params for trial in trials):
         return axis
     return replace(axis, marks=(Mark(ABSENT, "absent"), *axis.marks))
 
@@ -101,7 +101,7 @@ def _axis(result: Result, name: str, trials: list[Trial]) -> Axis:
 def _places(result: Result, trial: Trial) -> tuple[float, ...]:
     """Where a trial crosses the axes of the parameters."""
     return tuple(
-        result.space.parameters[name].place(trial.params[name]) if name in trial.params else ABSENT
+        result.space.parameters[name].place(trial._params[name]) if name in trial._params else ABSENT
         for name in searched(result.space)
     )
 

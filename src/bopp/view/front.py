@@ -176,5 +176,5 @@ def _moocore() -> Any:
     try:
         import moocore
     except ImportError as error:
-        raise MissingExtra(f"hypervolumes want moocore: {installation('front')}") from error
+        raise MissingExtra(f"hypervolumes want moocore: {installation('front')}", extra="front") from error
     return moocore

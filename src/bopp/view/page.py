@@ -69,7 +69,7 @@ def _front(result: Result) -> list[Trial]:
 def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
     """The finished trials that meet the constraints, best first."""
     try:
-        done = [trial for trial in trials if trial.value is not None and problem.real(trial)]
+        done = [trial for trial in trials if trial._value is not None and problem.real(trial)]
         finished = [trial for trial in done if problem.feasible(trial)]
     except NoResultError:  # a condition that cannot be checked here
         return []
@@ -83,7 +83,7 @@ def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
             trial.number,
             trial.state,
             *("" if trial.values.get(name) is None else trial.values[name] for name in problem.names),
-            *(trial.params.get(name, "") for name in problem.space.parameters),
+            *(trial._params.get(name, "") for name in problem.space.parameters),
             remark(problem, trial),
         ]
         for trial in trials

@@ -24,7 +24,7 @@ def through(
         u
         for name, parameter in space.parameters.items()
         for u in next(
-            (parameter.encode(trial.params[name]) for trial in trials if name in trial.params),
+            (parameter.encode(trial._params[name]) for trial in trials if name in trial._params),
             parameter.middle,
         )
     ]

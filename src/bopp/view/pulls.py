@@ -80,7 +80,7 @@ def pulls_of(
 
     `then` has the trials of that moment that count. There are no pulls if a belief is of no Gaussian process.
     """
-    done = [trial.number for trial in then if trial.value is not None]
+    done = [trial.number for trial in then if trial._value is not None]
     owners = _owners(problem, then, [account.source for account in model.accounts])
     shares: dict[Key, float] = {}
     taken: dict[Key, float] = {}  # for a value, in the model's unit
@@ -115,7 +115,7 @@ def _owners(problem: Problem, then: Sequence[Trial], sources: Sequence[Source]) 
     """The trials that had no value, by their points and the images of these."""
     found: dict[bytes, int] = {}
     for trial in then:
-        if trial.value is None:
+        if trial._value is None:
             own = problem.point(trial)[None, :]
             rows = np.vstack([own, twins_of(sources, problem.space, own)])
             found |= {row.tobytes(): trial.number for row in rows}

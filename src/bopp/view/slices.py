@@ -78,7 +78,7 @@ def slices(result: Result, names: Sequence[str] | None = None, recipe: Recipe | 
     """
     names = searched(result.space) if names is None else checked_names(result.space, names)
     trials = ranked(result, finished(result, "a slice"))
-    there = [name for name in names if any(name in trial.params for trial in trials)]
+    there = [name for name in names if any(name in trial._params for trial in trials)]
     if not there:
         raise NoResultError(f"a slice wants a finished trial that has {' or '.join(map(repr, names))}")
     model = model_of(result, recipe)
@@ -86,7 +86,7 @@ def slices(result: Result, names: Sequence[str] | None = None, recipe: Recipe | 
 
 
 def _slice(result: Result, trials: list[Trial], model: Model, name: str) -> Slice:
-    having = [trial for trial in trials if name in trial.params]
+    having = [trial for trial in trials if name in trial._params]
     parameter = result.space.parameters[name]
     along = parameter.spread(POINTS)
     points, _ = through(result.space, [*having, *trials], {name: along})
@@ -101,9 +101,9 @@ def _slice(result: Result, trials: list[Trial], model: Model, name: str) -> Slic
         mean=middle,
         low=np.minimum(one, other),
         high=np.maximum(one, other),
-        tried=[trial.params[name] for trial in in_order],
+        tried=[trial._params[name] for trial in in_order],
         told=values_of(result, in_order),
-        best=None if best is None or name not in best.params else in_order.index(best),
+        best=None if best is None or name not in best._params else in_order.index(best),
         centre=having[0].number,
         said=_said(result, [*having, *trials], model, name, along),
     )

@@ -80,7 +80,7 @@ def remark(problem: Problem, trial: Trial) -> str:
 def best_value(result: Result) -> float:
     """The value of the best trial; NaN if there is none."""
     best = best_of(result)
-    return math.nan if best is None or best.value is None else best.value
+    return math.nan if best is None else best.value
 
 
 def ranked(result: Result, trials: Sequence[Trial]) -> list[Trial]:

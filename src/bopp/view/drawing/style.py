@@ -60,7 +60,7 @@ def _heading(result: Result, title: str | None) -> list[str]:
         found = _front_in_words(result)
     elif best is not None:
         found = f"best {best.value:.6g} in trial {best.number}"
-    elif any(trial.value is not None for trial in result.trials):
+    elif any(trial._value is not None for trial in result.trials):
         found = "no trial is known to meet the constraints"
     else:
         found = "no trial has a value"
