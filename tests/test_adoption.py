@@ -26,18 +26,19 @@ def minimize(budget: int, space: Any = SPACE, **more: Any) -> Result:
 
 def test_a_run_goes_on_where_an_earlier_one_ended() -> None:
     first = minimize(8, seed=3)
-    result = minimize(4, seed=3, trials=first.trials)
+    result = minimize(12, seed=3, trials=first.trials)
     assert result.trials[:8] == first.trials
     assert [trial.params for trial in result.trials] == [
         trial.params for trial in minimize(12, seed=3).trials
     ]
+    assert minimize(8, trials=first.trials).trials == first.trials  # the budget is that of both runs
 
 
 def test_unfinished_trials_are_evaluated_first() -> None:
     optimizer = Optimizer(SPACE, recipe=RANDOM)
     optimizer.tell(optimizer.ask(), 1.0)
     pending = optimizer.ask(2)
-    result = minimize(3, recipe=RANDOM, trials=optimizer.trials)
+    result = minimize(4, recipe=RANDOM, trials=optimizer.trials)
     assert [trial.state for trial in result.trials] == ["done"] * 4
     assert [trial.params for trial in result.trials[1:3]] == [trial.params for trial in pending]
 
@@ -45,12 +46,13 @@ def test_unfinished_trials_are_evaluated_first() -> None:
 def test_in_a_narrower_range_only_what_fits_counts() -> None:
     first = minimize(8, recipe=RANDOM)
     narrow = {**SPACE, "x": Float(0, 0.5)}
-    result = minimize(1, narrow, recipe=RANDOM, trials=first.trials)
+    kept = sum(trial.params["x"] <= 0.5 for trial in first.trials)
+    result = minimize(kept + 1, narrow, recipe=RANDOM, trials=first.trials)
     for before, after in zip(first.trials, result.trials, strict=False):
         assert after.counts == (before.params["x"] <= 0.5)
         assert after.counts or after.superseded[0].values == before.values
     assert len(result.trials) == 9
-    widened = minimize(1, recipe=RANDOM, trials=result.trials)
+    widened = minimize(10, recipe=RANDOM, trials=result.trials)
     assert widened.trials[:8] == first.trials
 
 

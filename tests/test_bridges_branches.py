@@ -16,7 +16,7 @@ KINDS: dict[str, Parameter] = {
     "w1": Float(0, 1),
     "w2": Float(0, 1),
 }
-PARAMETERS = {name: kind for name, kind in KINDS.items()}
+PARAMETERS = dict(KINDS)
 
 
 def trial(**params: Any) -> dict[str, Any]:

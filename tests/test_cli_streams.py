@@ -46,7 +46,7 @@ def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 def values(folder: Path) -> list[float | None]:
     with open_study(load(folder / "study.toml").store, "s", read_only=True) as study:
-        return [trial.value for trial in study.trials]
+        return [trial.values.get("value") for trial in study.trials]
 
 
 @pytest.mark.parametrize(

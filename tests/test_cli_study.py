@@ -325,8 +325,8 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("worker", "sqlite:///nowhere.db", "a study"), 2, ("nowhere.db",)),
     (("worker", "URL", "a study", "--lease", "0"), 2, ("lease",)),
     (("worker", "URL", "a study", "--lease", "nan"), 2, ("lease",)),
-    (("worker", "URL", "a study", "--timeout", "nan"), 2, ("timeout",)),
-    (("worker", "URL", "a study", "--timeout", "-1"), 2, ("timeout",)),
+    (("worker", "URL", "a study", "--trial-timeout", "nan"), 2, ("timeout",)),
+    (("worker", "URL", "a study", "--trial-timeout", "-1"), 2, ("timeout",)),
     (("worker", "URL", "a study", "--budget", "0"), 2, ("--budget",)),
     (("status", "nowhere.toml"), 2, ("nowhere.toml",)),
     (("status", "sqlite:///nowhere.db"), 2, ("nowhere.db",)),
@@ -494,7 +494,7 @@ def test_a_password_is_not_shown_after_an_import(bopp: Bopp, told: Path, postgre
 
 
 def test_a_timeout_of_zero_is_refused(bopp: Bopp, told: Path) -> None:
-    ended = bopp("worker", url_of(told), "a study", "--timeout", "0", "--budget", "1")
+    ended = bopp("worker", url_of(told), "a study", "--trial-timeout", "0", "--budget", "1")
     assert_refused(ended, 2, "timeout")
 
 
@@ -692,14 +692,14 @@ def alive(pid: int) -> bool:
 def sequence(folder: Path | str) -> list[tuple[library.Params, float | None]]:
     url = folder if isinstance(folder, str) else url_of(folder)
     with library.open_study(url, "a study") as study:
-        return [(trial.params, trial.value) for trial in study.trials]
+        return [(trial.params, trial.values.get("value")) for trial in study.trials]
 
 
 @pytest.fixture(scope="module")
 def uninterrupted() -> list[tuple[library.Params, float | None]]:
     """What a run without faults tries and finds."""
     result = library.minimize(loss, PARAMETERS, budget=9, seed=0, progress=False)
-    return [(trial.params, trial.value) for trial in result.trials]
+    return [(trial.params, trial.values.get("value")) for trial in result.trials]
 
 
 WAYS = {
@@ -811,7 +811,7 @@ def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: P
         "good": None,
     }
     space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*errors])} }}\n'
-    settings: dict[str, Any] = {"recipe": "random", "budget": len(errors), "timeout": 0.3}
+    settings: dict[str, Any] = {"recipe": "random", "budget": len(errors), "trial_timeout": 0.3}
     written(here, 'python = "objective:odd"', space, **settings)
     study = queue(here, *errors)
     ended = bopp("run")
@@ -838,14 +838,14 @@ def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Pa
         "echo nan": "the value was nan",
     }
     space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*scripts])} }}\n'
-    settings: dict[str, Any] = {"recipe": "random", "budget": len(scripts), "timeout": 0.5}
+    settings: dict[str, Any] = {"recipe": "random", "budget": len(scripts), "trial_timeout": 0.5}
     script = 'eval "$1"'
     written(here, f"command = '''/bin/sh -c '{script}' _ {{how}}'''", space, **settings)
     study = queue(here, *scripts)
     ended = bopp("run")
     assert ended.code == 0
     assert {trial.params["how"]: trial.error for trial in study.trials} == scripts
-    assert [trial.value for trial in study.trials if trial.value is not None] == [0.5, 0.25, 0.125]
+    assert [trial.value for trial in study.trials if trial.state == "done"] == [0.5, 0.25, 0.125]
     assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 8")
 
 

@@ -184,9 +184,9 @@ def test_a_continued_optimizer_suggests_the_same() -> None:
 
 def test_a_run_goes_on_from_its_trials() -> None:
     found = bopp.minimize(loss, SPACE, 3, fidelities=EPOCHS, progress=False)
-    further = bopp.minimize(loss, SPACE, 2, fidelities=EPOCHS, trials=found.trials, progress=False)
+    further = bopp.minimize(loss, SPACE, 5, fidelities=EPOCHS, trials=found.trials, progress=False)
     assert further.trials[: len(found.trials)] == found.trials
-    assert cost(found) + 1 < cost(further) <= cost(found) + 2 + 1e-9
+    assert 4 < cost(further) <= 5 + 1e-9
 
 
 def test_a_batch_has_different_points_while_none_is_told() -> None:

@@ -96,8 +96,8 @@ def test_until_a_trial_is_feasible_feasibility_is_searched_for() -> None:
 def test_what_to_improve_on_is_the_best_feasible_value() -> None:
     optimizer = told(Optimizer(gramacy_problem()), gramacy, 12)
     feasible = [trial for trial in optimizer.trials if optimizer.problem.feasible(trial)]
-    values = [float(trial.value or 0.0) for trial in feasible]
-    assert min(trial.value or 0.0 for trial in optimizer.trials) < min(values)
+    values = [trial.value for trial in feasible]
+    assert min(trial.value for trial in optimizer.trials) < min(values)
     history = the_history(optimizer)
     assert incumbent(history) == -min(values)
     sought = seek(optimizer.space, optimizer.recipe, history, (0, 12))

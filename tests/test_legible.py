@@ -35,33 +35,32 @@ def test_anything_can_be_named_in_a_message() -> None:
 @pytest.mark.parametrize(
     "declared",
     [
-        Float(0, HUGE),
-        Float(-HUGE, 0),
-        Float(0, 1, step=HUGE),
-        Float(HUGE, HUGE + 1, log=True),
-        Float(0, Decimal("1e5000")),  # type: ignore[arg-type]
-        Float(0, Fraction(HUGE, 3)),  # type: ignore[arg-type]
-        Int(0, HUGE),
-        Int(HUGE, 0),
-        Int(0, 9, step=-HUGE),
-        Int(-HUGE, 9, log=True),
-        Choice([HUGE]),
-        Choice([HUGE, HUGE]),
-        Choice([(HUGE,), 1]),
-        Choice(HUGE),  # type: ignore[arg-type]
-        Choice([[HUGE]]),  # type: ignore[list-item]
-        Fixed(HUGE),
-        (0, HUGE),
-        (0.0, HUGE),
-        (0, HUGE, 3),
-        [1, HUGE],
-        HUGE,
-        Float(0, 1, when={"y": HUGE}),
+        lambda: Float(0, HUGE),
+        lambda: Float(-HUGE, 0),
+        lambda: Float(0, 1, step=HUGE),
+        lambda: Float(HUGE, HUGE + 1, log=True),
+        lambda: Float(0, Decimal("1e5000")),  # type: ignore[arg-type]
+        lambda: Float(0, Fraction(HUGE, 3)),  # type: ignore[arg-type]
+        lambda: Int(0, HUGE),
+        lambda: Int(HUGE, 0),
+        lambda: Int(0, 9, step=-HUGE),
+        lambda: Int(-HUGE, 9, log=True),
+        lambda: Choice([HUGE]),
+        lambda: Choice([HUGE, HUGE]),
+        lambda: Choice([(HUGE,), 1]),
+        lambda: Choice(HUGE),  # type: ignore[arg-type]
+        lambda: Choice([[HUGE]]),  # type: ignore[list-item]
+        lambda: Fixed(HUGE),
+        lambda: (0, HUGE),
+        lambda: (0.0, HUGE),
+        lambda: (0, HUGE, 3),
+        lambda: [1, HUGE],
+        lambda: HUGE,
+        lambda: Float(0, 1, when={"y": HUGE}),
     ],
-    ids=brief,
 )
-def test_a_parameter_of_any_size_is_taken_or_refused_in_one_line(declared: Any) -> None:
-    refused(lambda: Space({"x": declared, "y": Choice([1, 2, 3])}))
+def test_a_parameter_of_any_size_is_taken_or_refused_in_one_line(declared: Callable[[], Any]) -> None:
+    refused(lambda: Space({"x": declared(), "y": Choice([1, 2, 3])}))
 
 
 @pytest.mark.parametrize("value", VALUES, ids=brief)

@@ -249,6 +249,16 @@ def test_params_taken_from_a_trial_stay_in_the_record() -> None:
     assert [trial.params for trial in seen] == [trial.params for trial in result.trials]
 
 
+def test_a_seed_of_none_is_drawn_and_kept() -> None:
+    found = [minimize(branin, PLANE, 2, seed=None, progress=False) for _ in range(2)]
+    assert found[0].seed != found[1].seed
+    again = Optimizer(PLANE, seed=found[0].seed)
+    assert again.seed == found[0].seed
+    assert again.ask().params == found[0].trials[0].params != found[1].trials[0].params
+    assert Result.from_json(found[0].to_json()).seed == found[0].seed
+    assert minimize(branin, PLANE, 1, progress=False).seed == 0
+
+
 def test_optimize_takes_a_space() -> None:
     result = optimize(branin, PLANE, 3, progress=False)
     assert result.problem == Problem(PLANE)

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bopp import Choice, Fixed, Float, Int, Parameter, Space
-from bopp.errors import BoppError, SpaceError
+from bopp.errors import SpaceError
 from support.faults import Figure
 from support.toys import near, spelled_out
 

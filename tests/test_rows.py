@@ -170,7 +170,7 @@ def test_a_stand_in_may_be_a_table_that_bopp_wrote() -> None:
     optimizer = whisked()
     done = [trial for trial in optimizer.trials if trial.state == "done"]
     assert read_pairs(WHISK, as_csv(WHISK, optimizer.trials)) == [
-        (trial.params, trial.value) for trial in done if trial.value is not None
+        (trial.params, trial.value) for trial in done if trial.values["error"] is not None
     ]
 
 

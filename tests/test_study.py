@@ -104,7 +104,7 @@ def loss(params: dict[str, Any]) -> float:
 
 def shown(trials: tuple[Trial, ...]) -> list[tuple[Any, ...]]:
     """All that does not depend on the time and the process, to the last bit."""
-    return [(t.number, repr(t.params), t.state, repr(t.value), t.error, t.origin) for t in trials]
+    return [(t.number, repr(t.params), t.state, repr(t.values), t.error, t.origin) for t in trials]
 
 
 # ask, tell and what is known
@@ -115,7 +115,7 @@ def test_a_trial_from_ask_to_tell(url: str) -> None:
     study = opened(url)
     before = datetime.now(UTC)
     trial = study.ask()
-    assert (trial.number, trial.state, trial.value, trial.origin) == (0, "asked", None, "suggested")
+    assert (trial.number, trial.state, trial.values, trial.origin) == (0, "asked", {}, "suggested")
     assert trial.worker == identity.name()
     assert study.trials == (trial,)
     told = study.tell(trial, 0.5)
@@ -312,7 +312,7 @@ def test_what_is_not_finite_is_a_failure(url: str) -> None:
     values = [None, math.nan, math.inf, -math.inf, 10**400, -(10**400), np.float64("nan"), np.float32("inf")]
     for number, value in enumerate(values):
         told = study.tell(study.ask(), value)
-        assert (told.number, told.state, told.value) == (number, "failed", None)
+        assert (told.number, told.state, told.values) == (number, "failed", {})
         assert told.error
         assert study.trials[number] == told
 
@@ -593,7 +593,7 @@ def test_a_late_value_counts_and_a_late_failure_does_not(kept: str) -> None:
         study.tell(third, 4.0)
     with pytest.raises(TellError, match=r"trial 1 was told 2\.0 already"):
         other.tell(second, 5.0)
-    assert [trial.value for trial in other.trials] == [None, 2.0, 3.0]
+    assert [trial.values.get("value") for trial in other.trials] == [None, 2.0, 3.0]
 
 
 def test_a_trial_of_a_dead_process_is_taken_at_once(kept: str) -> None:
@@ -806,7 +806,7 @@ def test_forks_and_their_parent_ask_at_once(kept: str) -> None:
     for _ in range(6):
         study.tell(study.ask(), 2.0)
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0]
-    assert [trial.value for trial in study.trials].count(1.0) == 12
+    assert [trial.values.get("value") for trial in study.trials].count(1.0) == 12
     assert len(study.trials) == 19
 
 

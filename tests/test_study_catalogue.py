@@ -245,7 +245,7 @@ def test_the_usual_definition(url: str) -> None:
     [
         ({"space": {}}, SpaceError),
         ({"space": {"x": 5}}, SpaceError),
-        ({"space": {"x": Float(1, 0)}}, SpaceError),
+        ({"space": {"x": (1, 0)}}, SpaceError),
         ({"space": [1]}, SpaceError),
         ({"direction": "up"}, RecipeError),
         ({"direction": 1}, RecipeError),
@@ -468,6 +468,13 @@ def test_damaged_definitions_are_refused(tmp_path: Path, column: str, given: boo
         except (StudyError, StoreError) as error:
             assert str(error) != ""  # noqa: PT017
     assert silent == (["5"] if column == "seed" and not given else [])
+
+
+def test_a_seed_of_none_is_drawn_once_and_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    seeds = [open_study(url, name, SPACE, seed=None).seed for name in ("a", "b", "a")]
+    assert seeds[0] == seeds[2] == open_study(url, "a").seed != seeds[1]
+    assert open_study(url, "a", seed=seeds[0]).result.seed == seeds[0]
 
 
 @pytest.mark.parametrize("seed", ["-1", "1.5", "true", '"7"'])

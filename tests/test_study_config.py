@@ -90,7 +90,8 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         seed=0,
         recipe=None,
         workers=1,
-        timeout=None,
+        trial_timeout=None,
+        time_limit=None,
         target=None,
         lease=60.0,
         failures="stop",
@@ -109,7 +110,8 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     seed = 123456789012345678901234567890
     recipe = "random"
     workers = 8
-    timeout = 600
+    trial_timeout = 600
+    time_limit = 3600
     target = -1
     lease = 0.5
     """
@@ -138,7 +140,8 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         seed=123456789012345678901234567890,
         recipe=Recipe.random(),
         workers=8,
-        timeout=600.0,
+        trial_timeout=600.0,
+        time_limit=3600.0,
         target=-1.0,
         lease=0.5,
         failures="stop",
@@ -153,7 +156,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         source=Command("run {a} {b} {c} {d}", shell=True, folder=tmp_path),
     )
     assert found.objective() == found.source
-    assert isinstance(found.timeout, float)
+    assert isinstance(found.trial_timeout, float)
 
 
 @pytest.mark.parametrize(
@@ -283,10 +286,13 @@ def test_a_message_is_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             for value in ("1.0", "true", '"5"')
         ),
         *(("budget", value, "an integer >= 1") for value in ("inf", "[1]", "{ a = 1 }", "2026-01-31")),
-        *(("seed", value, "an integer >= 0") for value in ("-1", "0.5", '"0"', "-99999999999999999999999")),
+        *(
+            ("seed", value, 'an integer >= 0, or "random"')
+            for value in ("-1", "0.5", '"0"', "-99999999999999999999999")
+        ),
         *(
             (name, value, "a finite number of seconds above 0")
-            for name in ("timeout", "lease")
+            for name in ("trial_timeout", "time_limit", "lease")
             for value in ("0", "-1.5", "inf", "nan", "true", '"60"')
         ),
         *(("target", value, "a finite number") for value in ("inf", "-inf", "nan", "true", '"low"')),
@@ -692,7 +698,7 @@ def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
     text = re.sub(r"^python = .*$", "", text, count=1, flags=re.MULTILINE)
     found = load(write(tmp_path, text.replace("--rate", "--epochs {epochs} --rate")))
     assert found.fidelity is not None
-    assert (found.timeout, found.target) == (600.0, -9.0)
+    assert (found.trial_timeout, found.target) == (600.0, -9.0)
     assert repr(found.recipe) == repr(Recipe.random())
     assert isinstance(found.source, Command)
     assert not found.source.shell

@@ -127,7 +127,7 @@ def looked(path: Path, name: str = "small") -> Study:
 
 def values(study: Study) -> list[float | None]:
     with study:
-        return [trial.value for trial in study.trials]
+        return [trial.values.get("value") for trial in study.trials]
 
 
 # commands
@@ -484,7 +484,7 @@ def test_whoever_may_only_select_can_look(
         assert ended.code == 0
         assert all(line.startswith("Not drawn: ") for line in ended.err.splitlines())
     with open_study(url, "small", read_only=True) as study:
-        assert [trial.value for trial in study.trials] == [1.5, None, None]
+        assert [trial.values.get("value") for trial in study.trials] == [1.5, None, None]
     assert postgres_server.execute("SELECT count(*) FROM bopp_trials", postgres_url) == [(3,)]
 
 

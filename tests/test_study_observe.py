@@ -28,7 +28,7 @@ def test_they_come_after_those_that_are_there(url: str) -> None:
         kept = study.observe_all(trials())
         assert [trial.number for trial in kept] == [2, 3, 4]
         assert kept == study.trials[2:] == other.trials[2:]
-        assert [(trial.value, trial.notes) for trial in kept] == [
+        assert [(trial.values.get("value"), trial.notes) for trial in kept] == [
             (0.0, "note 0"),
             (1.0, "note 1"),
             (2.0, "note 2"),
@@ -56,7 +56,10 @@ def test_what_is_not_finished_is_left_out() -> None:
     dropped = Trial(3, {"y": 1}).dropped(datetime.now(UTC), "wrong")
     with open_study("sqlite://", "s", SPACE) as study:
         kept = study.observe_all([*optimizer.trials, dropped])
-        assert [(trial.value, trial.error) for trial in kept] == [(1.0, None), (None, r"broke \x00")]
+        assert [(trial.values.get("value"), trial.error) for trial in kept] == [
+            (1.0, None),
+            (None, r"broke \x00"),
+        ]
         assert study.trials == kept
         assert study.observe_all([]) == ()
 

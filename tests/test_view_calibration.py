@@ -62,7 +62,7 @@ def test_predictions_are_in_the_unit_of_the_user(direction: Direction) -> None:
 def test_the_power_of_the_outcome_is_undone() -> None:
     """With the default outcome, which bends y: intervals are lopsided, but what is inside stays inside."""
     trials = run_of().trials
-    bent = [replace(trial, values={"value": float(np.exp(3.0 * (trial.value or 0.0)))}) for trial in trials]
+    bent = [replace(trial, values={"value": float(np.exp(3.0 * trial.value))}) for trial in trials]
     shown = calibration(Result(Problem({"x": Float(0, 1), "y": Float(0, 1)}), tuple(bent)))
     assert (shown.low < shown.predicted).all()
     assert (shown.predicted < shown.high).all()

@@ -257,8 +257,8 @@ def test_lines_go_through_the_params_to_the_value(mixed: Result) -> None:
     assert done.shape == (5, len(MIXED) + 1, 2)
     assert failed.shape == (2, len(MIXED), 2)
     np.testing.assert_array_equal(done[:, :, 0], [range(len(MIXED) + 1)] * 5)
-    finished = [trial for trial in mixed.trials if trial.value is not None]
-    ordered = sorted(finished, key=lambda trial: -(trial.value or 0.0))  # the best is drawn last
+    finished = [trial for trial in mixed.trials if trial.state == "done"]
+    ordered = sorted(finished, key=lambda trial: -trial.value)  # the best is drawn last
     for line, trial in zip(done[:, :, 1], ordered, strict=True):
         x, lr, n, m, act, size, only = line[:-1]
         assert x == pytest.approx((trial.params["x"] + 1) / 2)
@@ -268,7 +268,7 @@ def test_lines_go_through_the_params_to_the_value(mixed: Result) -> None:
         assert act == pytest.approx(list(MIXED["act"].values()).index(trial.params["act"]) / 3)
         assert size == pytest.approx(np.log2(trial.params["size"] / 8) / 2)
         assert only == 0.5
-        assert line[-1] == pytest.approx(((trial.value or 0.0) - 0.5) / 3.5)
+        assert line[-1] == pytest.approx((trial.value - 0.5) / 3.5)
 
 
 @pytest.mark.parametrize(("direction", "best"), [("minimize", 0.0), ("maximize", 1.0)])

@@ -97,7 +97,7 @@ def test_with_a_power_these_are_the_moments_of_the_values() -> None:
 
 def test_to_minimise_is_to_maximise_the_opposite() -> None:
     down = waves()
-    up = told([(t.params["x"], -(t.value or 0.0)) for t in down.trials], Problem(LINE, {"value": "maximize"}))
+    up = told([(t.params["x"], -t.value) for t in down.trials], Problem(LINE, {"value": "maximize"}))
     mean, sd = down.predict({"x": 4.4})
     assert up.predict({"x": 4.4}) == (-mean, sd)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from numbers import Real
 from typing import Any
 
@@ -19,10 +20,13 @@ LONGEST = 10**300  # seconds; an integer beyond the range of floats is as good a
 
 
 def checked_seed(seed: Any) -> int:
-    """The seed as an int."""
+    """The seed as an int; a random one for None."""
+    if seed is None:
+        return secrets.randbelow(2**32)  # short enough to be copied by hand
     if is_seed(seed):
         return int(seed)
-    raise RecipeError(f"seed must be an integer from 0 to 2**63 - 1, got {brief(seed)}", argument="seed")
+    wanted = "None or an integer from 0 to 2**63 - 1"
+    raise RecipeError(f"seed must be {wanted}, got {brief(seed)}", argument="seed")
 
 
 def is_seed(seed: Any) -> bool:

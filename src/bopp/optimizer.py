@@ -26,7 +26,7 @@ from bopp.result import Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.place import evaluator
-from bopp.run.progress import found, meter, spent
+from bopp.run.progress import found, meter
 from bopp.space import Params, Space
 from bopp.trial import Answer, Origin, Trial
 
@@ -42,7 +42,8 @@ class Optimizer:
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}; or a `Problem`, which has
             directions of its own.
         direction: "minimize" or "maximize"; None is "minimize", or what a `Problem` says.
-        seed: the same seed and the same values give the same suggestions.
+        seed: the same seed and the same values give the same suggestions. None draws one, which is kept as
+            `optimizer.seed`.
         recipe: how to suggest; None is `Recipe.default()`.
         trials: those of an earlier optimizer, to continue just as it would have.
         knowledge: what you know but did not measure, such as [pseudo.Images(exchange=("a", "b"))].
@@ -52,7 +53,7 @@ class Optimizer:
         self,
         space: Declaration | Problem,
         direction: Direction | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         recipe: Recipe | None = None,
         trials: Iterable[Trial] = (),
         knowledge: Knowledge = (),
@@ -83,7 +84,7 @@ class Optimizer:
     @property
     def result(self) -> Result:
         """What is known so far."""
-        return Result(self.problem, self.trials, sources(self.recipe.pseudo))
+        return Result(self.problem, self.trials, sources(self.recipe.pseudo), self.seed)
 
     @property
     def best(self) -> Trial:
@@ -212,7 +213,7 @@ def optimize(
     problem: Declaration | Problem,
     budget: int = 50,
     *,
-    seed: int = 0,
+    seed: int | None = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
@@ -226,16 +227,17 @@ def optimize(
     callback: Callback | None = None,
     fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Solve a problem in `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
+    """Solve a problem with `budget` evaluations; Ctrl-C ends the run and returns what it found so far.
 
     Args:
         objective: takes the params by keyword or as a dict, and returns a number, or a dict with every name
             that the problem declares; an exception or NaN is a failed trial. It may be async.
         problem: the space, the objectives with their directions, and the constraints. A space alone, such as
             {"rate": Float(1e-4, 1, log=True)}, is the problem of minimizing one value in it.
-        budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
-            it counts real ones, a cheap one by its share of the cost, and the last one is real.
-        seed: with one worker, the same seed gives the same run.
+        budget: how many evaluations in all, failed ones and those of `trials` included, but not those that
+            were observed elsewhere. With fidelities it counts real ones, a cheap one by its share of the
+            cost, and the last one is real.
+        seed: with one worker, the same seed gives the same run; None draws one, which is `result.seed`.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
@@ -265,7 +267,7 @@ def optimize(
     for trial in earlier:
         if trial.state == "asked":  # when an earlier run ended
             optimizer.release(trial)
-    left: float = budget
+    left = budget - sum(problem.cost(trial) for trial in earlier if trial.spent)
 
     def ask() -> Trial | None:
         nonlocal left
@@ -275,8 +277,8 @@ def optimize(
         left -= problem.cost(trial)
         return trial
 
-    function, total = called(objective, optimizer.space), spent(optimizer.result) + budget
-    with suppress(KeyboardInterrupt), meter(total, progress, found(optimizer.result)) as show:
+    function = called(objective, optimizer.space)
+    with suppress(KeyboardInterrupt), meter(budget, progress, found(optimizer.result)) as show:
         try:
             with evaluator(function, workers, trial_timeout) as evaluation:
                 run_trials(optimizer, ask, evaluation, workers, show, limits)
@@ -291,7 +293,7 @@ def minimize(
     budget: int = 50,
     *,
     constraints: Iterable[Constraint] = (),
-    seed: int = 0,
+    seed: int | None = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
@@ -305,18 +307,19 @@ def minimize(
     callback: Callback | None = None,
     fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Find the params with the lowest value in `budget` evaluations; Ctrl-C returns what was found so far.
+    """Find the params with the lowest value with `budget` evaluations; Ctrl-C returns what was found so far.
 
     Args:
         objective: takes the params by keyword, as in f(rate, layers), or as a dict, and returns a number; an
             exception or NaN is a failed trial. It may return a dict with the number under "value"; anything
             else in it is kept with the trial. It may be async.
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
-        budget: how many evaluations, failed ones included; those of `trials` do not count. With fidelities
-            it counts real ones, a cheap one by its share of the cost, and the last one is real.
+        budget: how many evaluations in all, failed ones and those of `trials` included, but not those that
+            were observed elsewhere. With fidelities it counts real ones, a cheap one by its share of the
+            cost, and the last one is real.
         constraints: what the best params must meet: `AtMost` and `AtLeast` for values that are returned as
             well, `Holds` and `Linear` for the params, to which every suggestion keeps.
-        seed: with one worker, the same seed gives the same run.
+        seed: with one worker, the same seed gives the same run; None draws one, which is `result.seed`.
         workers: how many evaluations to run at once, each in its own process if more than one.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
@@ -357,7 +360,7 @@ def maximize(
     budget: int = 50,
     *,
     constraints: Iterable[Constraint] = (),
-    seed: int = 0,
+    seed: int | None = 0,
     workers: int = 1,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
@@ -371,7 +374,12 @@ def maximize(
     callback: Callback | None = None,
     fidelities: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Find the params with the highest value in `budget` evaluations; arguments are as for `minimize`."""
+    """Find the params with the highest value with `budget` evaluations; Ctrl-C returns what was found so far.
+
+    Args:
+        objective: returns a number, the larger the better; otherwise as for `minimize`.
+        space: what to search, and all further arguments are as for `minimize`.
+    """
     return optimize(
         objective,
         Problem(space, {"value": "maximize"}, constraints, fidelities),

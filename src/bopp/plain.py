@@ -202,9 +202,10 @@ def one_of(words: tuple[Any, ...], word: Any) -> Any:
 
 def write_parameter(name: str, parameter: Parameter) -> dict[str, Any]:
     """The declaration of one parameter."""
-    settings = {field.name: getattr(parameter, field.name) for field in fields(parameter)}  # type: ignore[arg-type]
+    kind = next(kind for kind in KINDS.values() if isinstance(parameter, kind))  # not a subclass of yours
+    settings = {field.name: getattr(parameter, field.name) for field in fields(kind)}  # type: ignore[arg-type]
     written = {setting: _write_setting(name, setting, value) for setting, value in settings.items()}
-    return {"kind": type(parameter).__name__, **written}
+    return {"kind": kind.__name__, **written}
 
 
 def _write_setting(name: str, setting: str, value: Any) -> Any:

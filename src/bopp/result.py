@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from bopp.arguments import is_seed
 from bopp.data import History
 from bopp.errors import BoppError, reading
 from bopp.knowledge import Account
@@ -46,11 +47,15 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had."""
+    """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had.
+
+    `seed` is that of the run, None where it is not known.
+    """
 
     problem: Problem
     trials: tuple[Trial, ...]
     sources: tuple[Source, ...] = ()
+    seed: int | None = field(default=None, compare=False)
 
     @property
     def space(self) -> Space:
@@ -84,7 +89,7 @@ class Result:
         problem = self.problem.alone(name)
         speaks = name in self.problem.objectives
         sources = tuple(source for source in self.sources if speaks or isinstance(source, Images))
-        return Result(problem, tuple(_alone(problem, trial) for trial in self.trials), sources)
+        return Result(problem, tuple(_alone(problem, trial) for trial in self.trials), sources, self.seed)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:
         """How much of the space of objectives the front dominates after each trial; wants the extra `front`.
@@ -137,6 +142,8 @@ class Result:
         }
         if self.sources:
             document["sources"] = [write_part(source) for source in self.sources]
+        if self.seed is not None:
+            document["seed"] = self.seed
         return json.dumps(document, indent=1, allow_nan=False)
 
     @staticmethod
@@ -151,7 +158,9 @@ class Result:
             problem = read_problem(read_space(document["space"]), document)
             rows = enumerate(document["trials"])
             trials = tuple(read_trial(problem, row, number) for number, row in rows)
-            return Result(problem, trials, tuple(map(_read_source, _written_sources(document))))
+            if (seed := document.get("seed")) is not None and not is_seed(seed):
+                raise BoppError(f"wanted a seed, got {seed!r}")
+            return Result(problem, trials, tuple(map(_read_source, _written_sources(document))), seed)
 
     @overload
     def predict(self, params: Mapping[str, Any], recipe: Recipe | None = None) -> Prediction: ...
@@ -174,7 +183,9 @@ class Result:
             return predictions(self, [params], recipe)[0]
         return predictions(self, params, recipe)
 
-    def explain(self, trial: Trial | int, recipe: Recipe | None = None, *, seed: int = 0) -> Explanation:
+    def explain(
+        self, trial: Trial | int, recipe: Recipe | None = None, *, seed: int | None = None
+    ) -> Explanation:
         """What the model believed of a trial when it was suggested, and what drew it there.
 
         Of several objectives, `result.of(name).explain(trial)` says it for each.
@@ -182,11 +193,12 @@ class Result:
         Args:
             trial: the trial, or its number.
             recipe: how the run suggested, if other than by default; it has its own sources of knowledge.
-            seed: that of the run, which matters only to a recipe that draws its pseudo-points.
+            seed: that of the run, which matters only to a recipe that draws its pseudo-points; None is
+                `result.seed`, or 0.
         """
         from bopp.view.explanation import explanation
 
-        return explanation(self, trial, recipe, seed)
+        return explanation(self, trial, recipe, (self.seed or 0) if seed is None else seed)
 
     def importance(self) -> dict[str, Share]:
         """The share of each parameter in the variation of the values, with an interval of 90 %.

@@ -105,7 +105,8 @@ class Trial:
             NoResultError: if there is none, because the trial failed, is not finished, or was not measured.
         """
         if (value := self._value) is None:
-            raise NoResultError(f"trial {self.number} has no value: {self.reason or f'it is {self.state}'}")
+            why = self.reason or ("it was not measured" if self.values else f"it is {self.state}")
+            raise NoResultError(f"trial {self.number} has no value: {why}")
         return value
 
     @property

@@ -48,7 +48,7 @@ class Told(logging.Handler):
     def emit(self, line: logging.LogRecord) -> None:
         trial: Trial = vars(line)["trial"]
         if trial.state in ("done", "failed"):
-            record("told", trial.number, trial.params, trial.value)
+            record("told", trial.number, trial.params, trial.values.get("value"))
 
 
 def shift_clocks() -> None:

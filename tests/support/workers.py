@@ -94,7 +94,7 @@ def told_by(folder: Path) -> list[tuple[int, Params, float]]:
 
 def kept(trials: tuple[Trial, ...]) -> list[tuple[int, Params, float | None]]:
     """What a study says that it was told."""
-    return [(trial.number, trial.params, trial.value) for trial in trials]
+    return [(trial.number, trial.params, trial.values.get("value")) for trial in trials]
 
 
 def ask_and_tell(

@@ -87,7 +87,7 @@ class BoppSampler(BaseSampler):
             raise RecipeError(
                 f"constraints_func: wanted a function of a trial, got {brief(constraints_func)}"
             )
-        self.seed = checked_seed(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
+        self.seed = checked_seed(seed)
         self.recipe = checked_recipe(recipe)
         self.knowledge = listed(knowledge)
         self.recorder = None if constraints_func is None else TPESampler(constraints_func=constraints_func)

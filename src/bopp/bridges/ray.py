@@ -78,7 +78,8 @@ class BoppSearch(Searcher):
             names for several objectives, in which case the tuner has neither metric nor mode.
         mode: "min" or "max", or a list of these; None if the tuner has both space and mode.
         points_to_evaluate: configs to try first.
-        seed: the same seed and the same results give the same suggestions.
+        seed: the same seed and the same results give the same suggestions; None draws one, or takes that of
+            a state that is restored.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure, in values of the space; names that are nested are
             written as "model/kind".
@@ -93,7 +94,7 @@ class BoppSearch(Searcher):
         metric: str | Sequence[str] | None = None,
         mode: str | Sequence[str] | None = None,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         recipe: Recipe | None = None,
         knowledge: Knowledge = (),
         constraints: Iterable[AtMost | AtLeast] = (),
@@ -104,7 +105,7 @@ class BoppSearch(Searcher):
         self._mode: Words = mode
         self._constraints = _limits(constraints)
         self._points = list(points_to_evaluate or ())
-        self._seed = checked_seed(seed)
+        self._seed, self._drawn = checked_seed(seed), seed is None
         self._recipe, self._named = checked_recipe(recipe), recipe is not None
         self._knowledge = listed(knowledge)
         self._layout = _Layout.of(space) if space else None
@@ -206,6 +207,8 @@ class BoppSearch(Searcher):
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
             saved = self._saved_recipe(state["recipe"])
+            if self._drawn:
+                self._seed = checked_seed(state["seed"])
             self._check_setting(state, self._setting(layout, metric, mode), saved or self._recipe)
             result = Result.from_json(state["result"])
             constraints = self._constraints or result.problem.limits

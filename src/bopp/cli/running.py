@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bopp.arguments import checked_seed
 from bopp.cli.knowing import Earlier, given, knows
 from bopp.cli.source import STUDY, Name, Source
 from bopp.cli.table import front_of, print_trials
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from bopp.study.config import Config
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Evaluations at once.")]
-Budget = Annotated[int | None, typer.Option(min=1, help="Trials of the study in total.")]
+Budget = Annotated[int | None, typer.Option(min=1, help="Evaluations of the study in total.")]
+TrialTimeout = Annotated[float | None, typer.Option(help="Seconds for one evaluation.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds for this run.")]
 
 Failing = Annotated[
     Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
@@ -56,6 +59,9 @@ def run(
     file: Annotated[Path, typer.Argument(help="The study file.")] = Path(STUDY),
     workers: Workers = None,
     budget: Budget = None,
+    trial_timeout: TrialTimeout = None,
+    time_limit: TimeLimit = None,
+    seed: Annotated[str | None, typer.Option(help='Seed of a new study: an integer, or "random".')] = None,
     failures: Failing = None,
     earlier: Earlier = None,
 ) -> None:
@@ -63,11 +69,19 @@ def run(
     from bopp.study.config import load
 
     config = load(file)
-    job = _job_of(config, workers or config.workers, budget, None, failures)
+    if seed is not None:
+        config = replace(config, seed=_seed(seed))
+    job = _job_of(config, workers or config.workers, budget, trial_timeout, time_limit, failures)
     with opened(config, None, config.lease, given(earlier, config)) as study:
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
-        again = pasted("run", file, workers=workers, budget=budget, failures=failures)
+        limits = {
+            "trial_timeout": trial_timeout,
+            "time_limit": time_limit,
+            "seed": seed,
+            "failures": failures,
+        }
+        again = pasted("run", file, workers=workers, budget=budget, **limits)
         _evaluate(study, job, again, pasted("resume", file), file.with_suffix(".log"))
 
 
@@ -76,7 +90,7 @@ def worker(
     name: Annotated[str, typer.Argument(help="The study.")],
     file: Annotated[
         Path | None,
-        typer.Option("--file", help="Take objective, budget and timeout from it: study.toml, if it is here."),
+        typer.Option("--file", help="Take objective, budget and limits from it: study.toml, if it is here."),
     ] = None,
     python: Annotated[str | None, typer.Option(help="The objective, as module:function.")] = None,
     command: Annotated[str | None, typer.Option(help='The objective, as "program {name}".')] = None,
@@ -86,7 +100,8 @@ def worker(
     ] = False,
     workers: Workers = None,
     budget: Budget = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds for one evaluation.")] = None,
+    trial_timeout: TrialTimeout = None,
+    time_limit: TimeLimit = None,
     failures: Failing = None,
     lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = LEASE,
 ) -> None:
@@ -112,19 +127,21 @@ def worker(
     if config is not None and config.refers:
         open_study(url, name, read_only=True).close()  # it is there: a worker creates none
         problem = config.declared[0]
+    ends = (trial_timeout, time_limit, failures or "stop")
     with open_study(url, name, problem, lease=lease) as study:
         if config is not None:
             if config.space != study.space:
                 raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
-            job = _job_of(config, workers or 1, budget, timeout, failures)
+            job = _job_of(config, workers or 1, budget, trial_timeout, time_limit, failures)
         elif python is not None:
-            job = Job(python_objective(python, Path()), budget, workers or 1, timeout, failures or "stop")
+            job = Job(python_objective(python, Path()), budget, workers or 1, *ends)
         else:
             program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
             program.check(study.space.parameters, inert(study.space.parameters))
-            job = Job(program, budget, workers or 1, timeout, failures or "stop")
+            job = Job(program, budget, workers or 1, *ends)
         options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
-        limits = {"workers": workers, "budget": budget, "timeout": timeout, "failures": failures}
+        limits = {"workers": workers, "budget": budget, "failures": failures}
+        limits |= {"trial_timeout": trial_timeout, "time_limit": time_limit}
         silence = {"lease": None if lease == LEASE else lease}
         again = pasted("worker", study.url, study.name, **options, **limits, **silence)
         resume = pasted("resume", study.url, study.name)
@@ -147,6 +164,14 @@ def switch(
         say(f"{study.name} suggests by the recipe {recipe!r} from now on")
 
 
+def _seed(text: str) -> int | None:
+    if text == "random":
+        return None
+    if text.isdecimal():
+        return checked_seed(int(text))
+    raise ConfigError(f'--seed: wanted an integer >= 0, or "random", got {text!r}', field="--seed")
+
+
 @dataclass(frozen=True)
 class Job:
     """What a worker evaluates, and when it stops."""
@@ -154,20 +179,27 @@ class Job:
     objective: Objective
     budget: int | None
     workers: int
-    timeout: float | None
+    trial_timeout: float | None
+    time_limit: float | None
     failures: Policy
     target: float | None = None
 
 
 def _job_of(
-    config: Config, workers: int, budget: int | None, timeout: float | None, failures: Policy | None
+    config: Config,
+    workers: int,
+    budget: int | None,
+    trial_timeout: float | None,
+    time_limit: float | None,
+    failures: Policy | None,
 ) -> Job:
     """The job of a study file, unless the command line says otherwise."""
     return Job(
         objective=config.objective(),
         budget=budget or config.budget,
         workers=workers,
-        timeout=config.timeout if timeout is None else timeout,
+        trial_timeout=config.trial_timeout if trial_timeout is None else trial_timeout,
+        time_limit=config.time_limit if time_limit is None else time_limit,
         failures=failures or config.failures,
         target=config.target,
     )
@@ -179,7 +211,7 @@ def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> Non
     from bopp.run.loop import Limits
     from bopp.study.runner import run_study
 
-    timeout = ON_ITS_OWN if job.timeout is None else job.timeout
+    timeout = ON_ITS_OWN if job.trial_timeout is None else job.trial_timeout
     function = called(job.objective, study.space)
     objective: Objective = Unbroken(function)
     if sys.stderr.isatty():
@@ -187,7 +219,7 @@ def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> Non
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result, resume) as show:
-            limits = Limits.from_now(job.target, None, None, job.failures).checked(study.problem)
+            limits = Limits.from_now(job.target, job.time_limit, None, job.failures).checked(study.problem)
             run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
     except KeyboardInterrupt:
         say(f"Stopped. {_kept(study)} in {study.url}. To go on: {again}")

@@ -35,7 +35,7 @@ def silence(stream: TextIO) -> None:
 def pasted(command: str, /, *words: object, **options: object) -> str:
     """A command of bopp as it can be pasted into a shell, whatever the words and the options hold."""
     flags = [
-        f"--{name}" if value is True else f"--{name}={value}"
+        f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
         for name, value in options.items()
         if value is not None and value is not False
     ]

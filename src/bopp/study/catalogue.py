@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -38,7 +39,7 @@ def open_study(
     name: str,
     space: Declaration | Problem | None = None,
     direction: Direction | None = None,
-    seed: int | None = None,
+    seed: int | EllipsisType | None = ...,
     recipe: Recipe | None = None,
     lease: float | None = 60.0,
     *,
@@ -54,7 +55,8 @@ def open_study(
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}, or a `Problem`; not
             needed for an existing study.
         direction: "minimize" (for a new study) or "maximize"; a `Problem` has its own.
-        seed: the same seed and the same values give the same suggestions; 0 for a new study.
+        seed: the same seed and the same values give the same suggestions. If it is left out: that of the
+            study, or 0 for a new study. None: that of the study, or a random one for a new study.
         recipe: how to suggest; by default the study's own, or `Recipe.default()` for a new study.
         lease: how many seconds a worker may be silent before its trials go to others. None: this process
             holds its trials until they are told, as for experiments by hand or in a laboratory.

@@ -38,10 +38,11 @@ class Config:
     store: str = field(repr=False)  # it may have a password
     direction: Direction
     budget: int
-    seed: int
+    seed: int | None  # None: that of the study, or a random one for a new study
     recipe: Recipe | None  # None: the study's own, or bopp's default for a new study
     workers: int
-    timeout: float | None
+    trial_timeout: float | None
+    time_limit: float | None
     target: float | None
     lease: float
     failures: Policy
@@ -164,10 +165,11 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         store=store,
         direction=study.direction,
         budget=study.budget,
-        seed=study.seed,
+        seed=None if study.seed == "random" else study.seed,
         recipe=RECIPES[study.recipe](),
         workers=study.workers,
-        timeout=study.timeout,
+        trial_timeout=study.trial_timeout,
+        time_limit=study.time_limit,
         target=study.target,
         lease=study.lease,
         failures=study.failures,

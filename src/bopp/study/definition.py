@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import sqlalchemy as sa
@@ -58,6 +59,7 @@ class Wanted:
     problem: Problem | None = None
     direction: Direction | None = None
     seed: int | None = None
+    new_seed: int = 0  # of a study that is to be created
     recipe: Recipe | None = None
     whole: bool = False  # whether a Problem was given, rather than a space
     knowledge: tuple[Taught, ...] = ()
@@ -67,7 +69,7 @@ class Wanted:
     def checked(
         space: Declaration | Problem | None,
         direction: Direction | None,
-        seed: int | None,
+        seed: int | EllipsisType | None,
         recipe: Recipe | None,
         knowledge: Any = None,
         compares: bool = True,
@@ -76,7 +78,8 @@ class Wanted:
         return Wanted(
             problem=None if space is None else Problem.of(space, direction),
             direction=None if direction is None else checked_direction(direction),
-            seed=None if seed is None else checked_seed(seed),
+            seed=None if seed in (None, ...) else checked_seed(seed),
+            new_seed=0 if seed is ... else checked_seed(seed),
             recipe=None if recipe is None else checked_recipe(recipe),
             whole=isinstance(space, Problem),
             knowledge=(known := taught(knowledge, recipe)),
@@ -90,7 +93,7 @@ class Wanted:
         return {
             "space": write_space(self.problem.space),
             "problem": write_problem(self.problem),
-            "seed": self.seed or 0,
+            "seed": self.new_seed,
             "recipe": sources.write(checked_recipe(self.recipe), self.knowledge, self.problem),
         }
 

@@ -131,7 +131,7 @@ class Study:
         if self._definition.knowledge:
             with suppress(StudyError):  # parts of your own, or of another version: look without them
                 known = pseudo.sources(self.recipe.pseudo)
-        return Result(self.problem, self.trials, known)
+        return Result(self.problem, self.trials, known, self.seed)
 
     def follow(self) -> Following:
         """Looks at the study again and again, as others change it."""
@@ -375,8 +375,9 @@ class Study:
         Args:
             objective: takes the params by keyword or as a dict, and returns a number, or a dict with every
                 name that the problem declares; an exception or NaN is a failed trial. It may be async.
-            budget: trials in total, including failed ones but not those observed elsewhere. With fidelities
-                it counts real ones, a cheap one by its share of the cost.
+            budget: how many evaluations in all, whoever makes them and in whichever run, failed ones included,
+                but not those that were observed elsewhere. With fidelities it counts real ones, a cheap one by
+                its share of the cost.
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
             executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere (None).

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -60,7 +60,7 @@ Kind = Annotated[str, Meta(pattern=_one_of(PARAMETERS), description=_listed(PARA
 Truth = Annotated[bool, Meta(description="true or false")]
 Whole = Annotated[int, Meta(description="an integer")]
 Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
-Seed = Annotated[int, Meta(ge=0, description="an integer >= 0")]
+Seed = Annotated[int, Meta(ge=0, description='an integer >= 0, or "random"')] | Literal["random"]
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
 Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number of seconds above 0")]
 Options = Annotated[list[Any], Meta(description="a list of options")]
@@ -98,7 +98,8 @@ class StudyTable:
     seed: Seed = 0
     recipe: RecipeName = "default"
     workers: Count = 1
-    timeout: Seconds | None = None
+    trial_timeout: Seconds | None = None
+    time_limit: Seconds | None = None
     target: Number | None = None
     lease: Seconds = 60.0
     failures: FailurePolicy = "stop"
