@@ -49,6 +49,7 @@ PUBLIC = [
     "pseudo",
     "search",
     "theory",
+    "types",
 ]
 HEAVY = [
     "scipy.stats",

@@ -15,6 +15,7 @@ from support.documents import blocks
 RIGHT = """
 import bopp
 from bopp import Choice, Float, Int, Trial
+from bopp.types import Callback, Declaration, Failures, Function, Knowledge
 
 
 def loss(params: bopp.Params) -> float:
@@ -34,7 +35,12 @@ async def waited(x: float, y: float) -> float:
 
 
 def enough(optimizer: bopp.Optimizer, trial: Trial) -> bool:
-    return trial.value is not None and trial.value < 0.1
+    return trial.state == "done" and trial.value < 0.1
+
+
+def run(f: Function, space: Declaration, hook: Callback, knowledge: Knowledge, failures: Failures) -> float:
+    result = bopp.optimize(f, space, seed=None, callback=hook, knowledge=knowledge, failures=failures)
+    return result.best.value
 
 
 one_kind = {"x": Float(0, 1), "y": Float(0, 1)}
@@ -46,7 +52,9 @@ limits = [bopp.AtMost("memory", 16.0), bopp.AtLeast("memory", 1.0)]
 bopp.minimize(measured, one_kind, constraints=limits, callback=enough, start=[{"x": 0.5, "y": 0.5}])
 limits_and_conditions = [*limits, bopp.Holds("x small", lambda params: params["x"] < 1)]
 problem = bopp.Problem(one_kind, {"value": "minimize"}, limits_and_conditions)
-best: Trial = bopp.optimize(measured, problem, budget=9, recipe=bopp.Recipe.default()).best
+aims = {"value": "minimize", "memory": "minimize"}
+bopp.Problem(one_kind, aims)
+best: float = bopp.optimize(measured, problem, budget=9, recipe=bopp.Recipe.default()).best.value
 optimizer = bopp.Optimizer(one_kind)
 single: Trial = optimizer.ask()
 several: list[Trial] = optimizer.ask(3)
@@ -63,7 +71,7 @@ bopp.optimize(lambda params: 0.0, bopp.Problem(space), worker=2)
 bopp.minimize(3, space)
 bopp.minimize(lambda params: 0.0, space, budget="9")
 bopp.maximize(lambda params: 0.0, space, budget="9")
-bopp.Problem(space, {"value": "up"})
+bopp.Optimizer(space, direction="up")
 bopp.Problem(space, constraints=["x < 1"])
 """
 
@@ -72,7 +80,7 @@ bopp.Problem(space, constraints=["x < 1"])
 def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What mypy says of each file, all in one run."""
     folder = tmp_path_factory.mktemp("types")
-    files = {"readme": blocks("README.md")[0], "right": RIGHT, "wrong": WRONG}
+    files = {"readme": "\n".join(blocks("README.md")), "right": RIGHT, "wrong": WRONG}
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     command = [
@@ -89,7 +97,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return {name: [line for line in lines if line.startswith(f"{name}.py:")] for name in files}
 
 
-def test_the_session_of_the_readme_is_accepted(findings: dict[str, list[str]]) -> None:
+def test_every_example_of_the_readme_is_accepted(findings: dict[str, list[str]]) -> None:
     assert findings["readme"] == []
 
 

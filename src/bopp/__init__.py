@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search
+from bopp import acquisition, errors, fit, initial, kernels, outcome, pseudo, search, types
 from bopp.belief import Belief, Beliefs
 from bopp.data import Data
 from bopp.errors import BoppError
@@ -64,6 +64,7 @@ __all__ = [
     "pseudo",
     "search",
     "theory",
+    "types",
 ]
 
 LATER = {

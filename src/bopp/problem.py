@@ -39,7 +39,7 @@ LARGEST_NOISE = 1e150  # a standard deviation whose square does not overflow
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A space, what to minimise or maximise in it, and which constraints to meet.
+    """A space, what to minimize or maximize in it, and which constraints to meet.
 
     Args:
         space: a dict such as {"rate": Float(1e-4, 1, log=True), "layers": (1, 8)}.
@@ -64,7 +64,7 @@ class Problem:
     def __init__(
         self,
         space: Declaration,
-        objectives: Mapping[str, Direction] | None = None,
+        objectives: Mapping[str, str] | None = None,
         constraints: Iterable[Constraint] = (),
         fidelities: Mapping[str, Any] | Fidelity | None = None,
         reference: Mapping[str, float] | None = None,
@@ -79,13 +79,13 @@ class Problem:
             raise RecipeError(
                 f"wanted a list of constraints, got {brief(constraints)}", argument="constraints"
             )
-        for name, direction in objectives.items():
+        for name in objectives:
             check_name("an objective", name)
-            checked_direction(direction)
+        directions = {name: checked_direction(direction) for name, direction in objectives.items()}
         fidelity = None if fidelities is None else Fidelity.of(fidelities)
         object.__setattr__(self, "fidelity", fidelity)
         object.__setattr__(self, "space", Space(space) if fidelity is None else fidelity.within(Space(space)))
-        object.__setattr__(self, "objectives", dict(objectives))
+        object.__setattr__(self, "objectives", directions)
         object.__setattr__(self, "constraints", tuple(map(checked_constraint, constraints)))
         names = [condition.name for condition in self.conditions]
         if len(set(names)) < len(names):
@@ -107,7 +107,7 @@ class Problem:
 
     @staticmethod
     def of(space: Declaration | Problem, direction: Direction | None = None) -> Problem:
-        """The problem itself; or, for a space, the problem of a single value, to be minimised by default."""
+        """The problem itself; or, for a space, the problem of a single value, to be minimized by default."""
         if not isinstance(space, Problem):
             return Problem(space, {"value": "minimize" if direction is None else direction})
         if direction is not None:
