@@ -303,6 +303,10 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("run", "--workers", "0"), 2, ("--workers",)),
     (("run", "--workers"), 2, ("--workers",)),
     (("run", "--wrong"), 2, ("--wrong",)),
+    (("run", "--seed", "-1"), 2, ("--seed", "'-1'")),
+    (("run", "--seed", "9"), 2, ("seed", "got 9")),
+    (("run", "--time-limit", "0"), 2, ("time_limit",)),
+    (("run", "--timeout", "1"), 2, ("--timeout",)),
     (("run", "byhand.toml"), 2, ("[objective]", "bopp ask")),
     (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
     (("run", "other.toml"), 2, ("'a study'", "space", "'x'")),
@@ -491,6 +495,16 @@ def test_a_password_is_not_shown_after_an_import(bopp: Bopp, told: Path, postgre
     finally:
         gc.collect()
     assert "secret" not in "".join(said)
+
+
+def test_a_run_has_a_random_seed_and_a_time_limit(bopp: Bopp, here: Path) -> None:
+    written(here, recipe="random", budget=3)
+    for _ in range(2):
+        ended = bopp("run", "--seed", "random", "--budget", 2, "--time-limit", 60, "--trial-timeout", 50)
+        assert ended.code == 0, ended.err
+    study = library.open_study(url_of(here), "a study")
+    assert (len(study.trials), study.seed == 0) == (2, False)
+    assert_refused(bopp("run", "--seed", study.seed + 1), 2, "seed")
 
 
 def test_a_timeout_of_zero_is_refused(bopp: Bopp, told: Path) -> None:

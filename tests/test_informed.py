@@ -121,7 +121,7 @@ def test_a_direction_of_the_problem_reaches_a_source() -> None:
             return self
 
     for direction, sign in (("minimize", -1.0), ("maximize", 1.0)):
-        problem = Problem(SQUARE, {"value": direction})  # type: ignore[dict-item]
+        problem = Problem(SQUARE, {"value": direction})
         informed(DEFAULT, Watching(), problem)
         assert seen.pop() == (problem.space, sign)
     several = Problem(SQUARE, {"one": "minimize", "two": "maximize"})

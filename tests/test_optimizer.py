@@ -764,7 +764,7 @@ def test_knowing_the_symmetry_makes_both_sides_known() -> None:
         (lambda: minimize(branin, PLANE, recipe="paper"), ["recipe", "'paper'"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, callback=3), ["callback", "3"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, seed=-1), ["seed", ">= 0", "-1"]),
-        (lambda: minimize(branin, PLANE, seed=None), ["seed", "None"]),  # type: ignore[arg-type]
+        (lambda: minimize(branin, PLANE, seed=None), ["seed", "None"]),
         (lambda: minimize(None, PLANE), ["objective", "None"]),  # type: ignore[arg-type]
         (lambda: minimize(3.5, PLANE), ["objective", "3.5"]),  # type: ignore[arg-type]
         (lambda: Optimizer(PLANE, direction="up"), ["direction", "'minimize'", "'up'"]),  # type: ignore[arg-type]

@@ -226,7 +226,7 @@ def test_a_run_is_what_minimize_does_with_the_recipe(key: Key) -> None:
     result = bopp.minimize(
         task, task.space, budget=6, seed=key.repeat, recipe=recipe_of(key, SHORT), progress=False
     )
-    values = np.array([cast(float, trial.value) for trial in result.trials])
+    values = np.array([trial.value for trial in result.trials])
     run = perform(key, SHORT)
     reported = -values if task.optimum is None else values - task.optimum
     np.testing.assert_allclose(run.values, reported, rtol=1e-6, atol=1e-12)

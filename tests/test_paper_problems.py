@@ -196,8 +196,8 @@ def test_every_problem_can_be_minimised(name: str) -> None:
     result = bopp.minimize(task, task.space, budget=7, progress=False)
     values = [trial.value for trial in result.trials]
     assert len(values) == 7
-    assert all(value is not None and math.isfinite(value) for value in values)
-    assert result.best.value == min(cast(list[float], values)) == task(result.best.params)
+    assert all(map(math.isfinite, values))
+    assert result.best.value == min(values) == task(result.best.params)
 
 
 @pytest.mark.parametrize("instance", [0, 3])

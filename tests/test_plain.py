@@ -417,7 +417,7 @@ def problems(draw: st.DrawFn, most: int = 3) -> Problem:
     limits = draw(st.lists(st.builds(AtMost, NAMES, FINITE) | st.builds(AtLeast, NAMES, FINITE), max_size=3))
     reference = {name: draw(FINITE) for name in objectives} if len(objectives) > 1 else None
     reference = draw(st.sampled_from([None, reference]))
-    return Problem({"x": Float(0, 1)}, objectives, limits, reference=reference)  # type: ignore[arg-type]
+    return Problem({"x": Float(0, 1)}, objectives, limits, reference=reference)
 
 
 @given(problem=problems())

@@ -76,7 +76,7 @@ def test_a_problem_is_a_value() -> None:
 def test_the_order_of_objectives_is_part_of_a_problem() -> None:
     """The first is the value of a trial."""
     one, other = {"x": "minimize", "y": "minimize"}, {"y": "minimize", "x": "minimize"}
-    assert Problem(SPACE, one) != Problem(SPACE, other)  # type: ignore[arg-type]
+    assert Problem(SPACE, one) != Problem(SPACE, other)
 
 
 def test_a_problem_cannot_be_changed() -> None:
@@ -796,7 +796,7 @@ def test_constraints_of_minimize_and_maximize_are_those_of_the_problem() -> None
             constraints=[limit, SUM],
             progress=False,
         )
-        assert result.problem == Problem(SPACE, {"value": direction}, [limit, SUM])  # type: ignore[dict-item]
+        assert result.problem == Problem(SPACE, {"value": direction}, [limit, SUM])
         assert result.problem.feasible(result.best)
         assert SUM(result.best.params)
 

@@ -1,6 +1,8 @@
 import ast
+import copy
 import inspect
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -124,6 +126,27 @@ def test_import_brings_nothing_heavy() -> None:
 def test_every_error_is_a_bopp_error_and_in_the_tree(name: str) -> None:
     assert issubclass(getattr(errors, name), bopp.BoppError)
     assert name in (errors.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("error", "attribute"),
+    [
+        (errors.SpaceError("a", parameter="b"), "parameter"),
+        (errors.RecipeError("a", argument="b"), "argument"),
+        (errors.LateTell("a", trial="b"), "trial"),
+        (errors.PausedStudy("a", study="c", reason="b"), "reason"),
+        (errors.StoreError("a", url="b"), "url"),
+        (errors.ConfigError("a", field="b"), "field"),
+        (errors.MissingCommand("a", exit_code="b"), "exit_code"),
+        (errors.MissingExtra("a", extra="b"), "extra"),
+    ],
+)
+def test_errors_keep_their_attributes_from_process_to_process(error: Exception, attribute: str) -> None:
+    for one in (error, pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(one), str(one), getattr(one, attribute)) == (type(error), "a", "b")
+    assert getattr(type(error)("a"), attribute) is None
+    with pytest.raises(TypeError):
+        type(error)("a", nonsense=1)
 
 
 def test_no_error_is_missing_here() -> None:

@@ -1,4 +1,5 @@
 import math
+import re
 from itertools import product
 from typing import Any
 
@@ -313,33 +314,26 @@ GOOD = {"x": 0.5, "lr": 0.1, "n": 3, "units": 7, "act": "relu", "flag": True, "s
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("name", "value"),
     [
-        ({"x": 1.5}, ["'x'", "1.5", "-1.0", "1.0"]),
-        ({"x": "0.5"}, ["'x'", "'0.5'", "number"]),
-        ({"x": math.nan}, ["'x'", "nan"]),
-        ({"x": None}, ["'x'", "None"]),
-        ({"lr": 0.0}, ["'lr'", "0.0", "1e-06"]),
-        ({"n": 101}, ["'n'", "101", "100"]),
-        ({"n": 2.5}, ["'n'", "2.5", "whole"]),
-        ({"n": True}, ["'n'", "True"]),
-        ({"act": "sigmoid"}, ["'act'", "'sigmoid'", "'relu'"]),
-        ({"act": ["relu"]}, ["'act'", "['relu']"]),
-        ({"flag": "yes"}, ["'flag'", "'yes'"]),
-        ({"speed": 1}, ["'speed'"]),
-        ({7: 1}, ["7"]),
+        *(("x", value) for value in (1.5, "0.5", math.nan, None)),
+        ("lr", 0.0),
+        *(("n", value) for value in (101, 2.5, True)),
+        *(("act", value) for value in ("sigmoid", ["relu"])),
+        *((name, "yes") for name in ("flag", "speed", 7)),
     ],
 )
-def test_params_that_do_not_fit_are_named(change: dict[Any, Any], words: list[str]) -> None:
+def test_params_that_do_not_fit_are_named(name: Any, value: Any) -> None:
     for method in (MIXED.check, MIXED.encode):
-        with pytest.raises(SpaceError) as caught:
-            method(GOOD | change)
-        assert [word for word in words if word not in str(caught.value)] == []
+        with pytest.raises(SpaceError, match=re.escape(repr(value if name in GOOD else name))) as caught:
+            method(GOOD | {name: value})
+        assert caught.value.parameter == name
 
 
 def test_a_missing_parameter_is_named() -> None:
-    with pytest.raises(SpaceError, match="'units'"):
+    with pytest.raises(SpaceError, match="missing") as caught:
         MIXED.check({name: value for name, value in GOOD.items() if name != "units"})
+    assert caught.value.parameter == "units"
 
 
 @pytest.mark.parametrize("params", [None, 3, "x", [("x", 0.5)]])

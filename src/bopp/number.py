@@ -45,9 +45,14 @@ DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
 
 @dataclass(frozen=True, repr=False)
 class Float(Parameter):
-    """A real number between `low` and `high`; `log=True` if ratios matter, not differences.
+    """A real number between `low` and `high`.
 
-    With a `step`, suggestions are `low` plus a whole number of steps; other numbers can still be observed.
+    Args:
+        low: the smallest value.
+        high: the largest value.
+        log: whether ratios matter rather than differences; wants `low` above 0.
+        step: suggestions are `low` plus a whole number of steps; other numbers can still be observed.
+        when: for which values of other parameters it applies: {"optimizer": ["sgd"]}. None: always.
     """
 
     low: float
@@ -164,9 +169,14 @@ class Float(Parameter):
 
 @dataclass(frozen=True, repr=False)
 class Int(Parameter):
-    """A whole number from `low` to `high`, both included; `log=True` if ratios matter, not differences.
+    """A whole number from `low` to `high`, both included.
 
-    With a `step`, suggestions are `low` plus a whole number of steps; other integers can still be observed.
+    Args:
+        low: the smallest value.
+        high: the largest value.
+        log: whether ratios matter rather than differences; wants `low` above 0.
+        step: suggestions are `low` plus a whole number of steps; other integers can still be observed.
+        when: for which values of other parameters it applies: {"optimizer": ["sgd"]}. None: always.
 
     Both ends may be as large as 2**53, and `high - low` too: every integer between them can be suggested. On
     a logarithmic scale with 2**40 values or more, suggestions are rounded to 43 significant bits, 12 digits.

@@ -122,7 +122,13 @@ class Optimizer:
         return self._settle(self._own(trial), self.problem.answer(value, noise))
 
     def fail(self, trial: Trial, error: str, traceback: str | None = None) -> Trial:
-        """Record that a trial failed, and why."""
+        """Record that a trial failed, and why.
+
+        Args:
+            trial: a trial that `ask` returned.
+            error: what went wrong, in a line.
+            traceback: where, as Python prints it.
+        """
         return self._settle(self._own(trial), failed(error, traceback))
 
     def release(self, trial: Trial) -> None:
@@ -143,7 +149,13 @@ class Optimizer:
             return again
 
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
-        """Record a result from elsewhere that was never asked for; value and noise are as in `tell`."""
+        """Record a result from elsewhere that was never asked for.
+
+        Args:
+            params: the setting, in your units.
+            value: as in `tell`.
+            noise: as in `tell`.
+        """
         params, answer = self.space.check(params), self.problem.answer(value, noise)
         with self._guard:
             return self._settle(self._add(params, "observed"), answer)

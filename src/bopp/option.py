@@ -24,7 +24,12 @@ TRIES = 100  # how many others of more options a search tries in the place of on
 
 @dataclass(frozen=True, repr=False)
 class Choice(Parameter):
-    """One of several options, any hashable values; `ordered=True` if neighbours in the list are alike.
+    """One of several options.
+
+    Args:
+        options: a list of different hashable values.
+        ordered: whether neighbors in the list are alike, as in ["small", "medium", "large"].
+        when: for which values of other parameters it applies: {"optimizer": ["sgd"]}. None: always.
 
     From 3 to 100 unordered options take a column each (0 or 1); ordered ones, and two, share a single column.
 
@@ -184,7 +189,12 @@ class Choice(Parameter):
 
 @dataclass(frozen=True, repr=False)
 class Fixed(Parameter):
-    """A value that is passed to the objective and never changes; it takes no part in the search."""
+    """A value that is passed to the objective and never changes; it takes no part in the search.
+
+    Args:
+        value: any hashable value.
+        when: for which values of other parameters it applies: {"optimizer": ["sgd"]}. None: always.
+    """
 
     value: Hashable
     when: When = None

@@ -21,7 +21,17 @@ from bopp.search import Direct, Gradients, Search
 
 @dataclass(frozen=True)
 class Recipe:
-    """The parts of Algorithm 2; each is a function that you may replace with your own."""
+    """The parts of Algorithm 2; each is a function that you may replace with your own.
+
+    Args:
+        kernel: how similar the values at two points are; see `bopp.kernels`.
+        fit: how the hyper-parameters of the model are found; see `bopp.fit`.
+        pseudo: the policy of pseudo-points; see `bopp.pseudo`.
+        acquisition: what a suggestion maximizes; see `bopp.acquisition`.
+        search: how it is maximized; see `bopp.search`.
+        initial: the points to begin with, before there is a model; see `bopp.initial`.
+        outcome: how values are transformed for the model; see `bopp.outcome`.
+    """
 
     kernel: Kernel = Matern52()
     fit: Fit = MAP()

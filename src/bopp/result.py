@@ -49,7 +49,11 @@ FORMAT = 1
 class Result:
     """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had.
 
-    `seed` is that of the run, None where it is not known.
+    Args:
+        problem: the space, the objectives and the constraints.
+        trials: every trial, in order.
+        sources: the sources of knowledge of the run.
+        seed: the seed of the run; None where it is not known.
     """
 
     problem: Problem

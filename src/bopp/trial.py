@@ -62,15 +62,23 @@ class Superseded:
 class Trial:
     """One evaluation: its params and, once told, its values or an error that says why there are none.
 
-    params        a new dict at every access: changing it does not change the trial
-    state         "asked" until it is told; "dropped" if somebody decided that it should not count
-    values        every value that the problem declares, by name, objectives first; None where one was not
-                  measured, until a later tell adds it
-    noise         the standard deviations of these measurements, by name, if they are known
-    measurements  whatever else the evaluation returned; suggestions ignore it
-    told_at       when it was told first: with `asked_at`, how long it was under way
-    traceback     where an exception came from
-    superseded    what it had been told before, if that was retried, amended or dropped
+    Args:
+        number: its place among the trials, from 0.
+        params: the setting; as an attribute, a new dict at every access, so that changing it does not change
+            the trial.
+        state: "asked" until it is told, then "done" or "failed"; "dropped" if it should not count.
+        values: every value that the problem declares, by name, objectives first; None where one was not
+            measured, until a later tell adds it.
+        error: why it failed.
+        origin: "suggested", "queued" by the user, or "observed" elsewhere.
+        asked_at: when it was asked for.
+        told_at: when it was told first.
+        worker: who evaluates it.
+        notes: whatever users wrote about it.
+        noise: the standard deviations of these measurements, by name, if they are known.
+        measurements: whatever else the evaluation returned; suggestions ignore it.
+        traceback: where an exception came from.
+        superseded: what it had been told before, if that was retried, amended or dropped.
     """
 
     number: int

@@ -993,6 +993,16 @@ def test_a_trial_whose_value_is_not_finite_keeps_its_measurements() -> None:
     assert trial.measurements == {"accuracy": 0.5}
 
 
+def test_a_drawn_seed_is_restored_with_the_state(tmp_path: Path) -> None:
+    search = after(7, BoppSearch({"x": tune.uniform(0, 1)}, "loss", "min", seed=None))
+    search.save(tmp_path / "state")
+    again = BoppSearch({"x": tune.uniform(0, 1)}, "loss", "min", seed=None)
+    assert again.result.seed != search.result.seed
+    again.restore(tmp_path / "state")
+    assert again.result.seed == search.result.seed
+    assert again.suggest("next") == search.suggest("next")
+
+
 def test_a_state_can_be_saved_and_restored_again_and_again(tmp_path: Path) -> None:
     search = after(7, searching())
     search.suggest("running")
@@ -1330,7 +1340,7 @@ class Run:
 
     @property
     def losses(self) -> list[float]:
-        return [trial.values.get("value", math.nan) for trial in trials_in(self.state)]
+        return [trial.value if trial.values else math.nan for trial in trials_in(self.state)]
 
 
 @pytest.fixture(scope="session")
@@ -1640,7 +1650,7 @@ def test_a_run_is_restored_without_its_space_being_given_again(interrupted: Path
 def test_the_trials_of_an_earlier_run_of_a_function_can_be_taken_over(limited: Run) -> None:
     search = searching()
     search.add_evaluated_trials(tune.ExperimentAnalysis(str(limited.path)), "loss")
-    learnt = sorted(trial.values.get("value", math.nan) for trial in known(search))
+    learnt = sorted(trial.value if trial.values else math.nan for trial in known(search))
     assert learnt == sorted(limited.losses)
 
 

@@ -207,9 +207,9 @@ class BoppSearch(Searcher):
             layout = self._layout or _Layout.read(state["space"], state["constants"])
             metric, mode = self._metric or state["metric"], self._mode or state["mode"]
             saved = self._saved_recipe(state["recipe"])
-            if self._drawn:
-                self._seed = checked_seed(state["seed"])
-            self._check_setting(state, self._setting(layout, metric, mode), saved or self._recipe)
+            seed = checked_seed(state["seed"]) if self._drawn else self._seed
+            setting = self._setting(layout, metric, mode) | {"seed": seed}
+            self._check_setting(state, setting, saved or self._recipe)
             result = Result.from_json(state["result"])
             constraints = self._constraints or result.problem.limits
             if constraints != result.problem.limits:
@@ -217,6 +217,7 @@ class BoppSearch(Searcher):
                 raise StudyError(f"the state was saved with constraints {there}, here they are {here}")
             trials = result.trials
             numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
+        self._seed = seed
         optimizer = self._optimizer_of(layout, metric, mode, trials, saved, constraints)
         self._recipe = saved or self._recipe
         self._restored = self._restored or self._layout is None

@@ -141,9 +141,9 @@ def worker(
             job = Job(program, budget, workers or 1, *ends)
         options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
         limits = {"workers": workers, "budget": budget, "failures": failures}
-        limits |= {"trial_timeout": trial_timeout, "time_limit": time_limit}
-        silence = {"lease": None if lease == LEASE else lease}
-        again = pasted("worker", study.url, study.name, **options, **limits, **silence)
+        times = {"trial_timeout": trial_timeout, "time_limit": time_limit}
+        times["lease"] = None if lease == LEASE else lease
+        again = pasted("worker", study.url, study.name, **options, **limits, **times)
         resume = pasted("resume", study.url, study.name)
         _evaluate(study, job, again, resume, Path("bopp-worker.log"))
 

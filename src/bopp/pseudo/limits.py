@@ -15,6 +15,11 @@ class Limits(Source):
     """Bounds of the objective, in its own unit: a loss of at least 0, an accuracy of at most 1.
 
     If a measured value breaks one of them, both are ignored from then on.
+
+    Args:
+        at_least: no value is below this.
+        at_most: no value is above this.
+        trust: how sure you are, between 0 and 1.
     """
 
     at_least: float | None = None

@@ -239,7 +239,13 @@ class Study:
         return self._settle(trial, self.problem.answer(value, noise))
 
     def fail(self, trial: Trial | int, error: str, traceback: str | None = None) -> Trial:
-        """Record that a trial failed, and why."""
+        """Record that a trial failed, and why.
+
+        Args:
+            trial: a trial that `ask` returned, or its number.
+            error: what went wrong, in a line.
+            traceback: where, as Python prints it.
+        """
         return self._settle(trial, failed(error, traceback))
 
     def retry(self, *trials: Trial | int, reason: str = "retried") -> list[Trial]:
@@ -247,7 +253,14 @@ class Study:
         return self._corrections.retry(trials, reason)
 
     def amend(self, trial: Trial | int, value: Any, reason: str, noise: Any = None) -> Trial:
-        """Put another value in place of the one that was told; what it was stays in the trial's record."""
+        """Put another value in place of the one that was told; what it was stays in the trial's record.
+
+        Args:
+            trial: a trial that was told, or its number.
+            value: the right value, as in `tell`.
+            reason: why it is changed, in words.
+            noise: as in `tell`.
+        """
         return self._corrections.amend(trial, self.problem.answer(value, noise), reason)
 
     def drop(self, trial: Trial | int, reason: str) -> Trial:
@@ -257,7 +270,13 @@ class Study:
         return dropped
 
     def observe(self, params: Mapping[str, Any], value: Any, noise: Any = None) -> Trial:
-        """Record a result from elsewhere, which was never asked for; value and noise are as in `tell`."""
+        """Record a result from elsewhere that was never asked for.
+
+        Args:
+            params: the setting, in your units.
+            value: as in `tell`.
+            noise: as in `tell`.
+        """
         answer = storable_answer(self.problem.answer(value, noise))
         observe = partial(self._observe, self.space.check(params), answer, new_ticket())
         told = self._store.write(observe)

@@ -196,18 +196,19 @@ def knowledge(where: str, row: Any, *also: str) -> Any:
 def parameter(where: str, row: Any) -> Parameter:
     """The parameter that a table of [space] describes."""
     if not isinstance(row, dict):
-        raise ConfigError(f'{where} wanted a table such as {{ type = "int", ... }}, got {shown(row)}')
+        wanted = 'a table such as { type = "int", ... }'
+        raise ConfigError(f"{where} wanted {wanted}, got {shown(row)}", field=where.removesuffix(":"))
     kind: type[Parameter] = PARAMETERS[_converted(f"{where} type", Kind, row.get("type"))]
     try:
         return read_table(where, kind, row, "type")
     except SpaceError as error:
-        raise ConfigError(f"{where} {error}", field=where.rstrip(":")) from None
+        raise ConfigError(f"{where} {error}", field=where.removesuffix(":")) from None
 
 
 def read_table(where: str, kind: type[Table], table: Any, *also: str) -> Table:
     """The table with each field in its type; it may have the fields in `also`, which are left out."""
     if not isinstance(table, dict):
-        raise ConfigError(f"{where}: wanted a table, got {shown(table)}")
+        raise ConfigError(f"{where}: wanted a table, got {shown(table)}", field=where)
     kinds, required = field_kinds(kind), _required(kind)
     for name in table:
         if name not in (*also, *kinds):
