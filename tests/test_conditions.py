@@ -125,52 +125,46 @@ def test_conditions_are_written_and_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "words"),
+    ("params", "name"),
     [
-        (
-            {"optimizer": "adam", "beta": 0.9, "momentum": 0.5, "layers": 1, "rate": 0.1},
-            "'momentum' applies only",
-        ),
-        ({"optimizer": "sgd", "layers": 1, "rate": 0.1}, r"missing \['momentum', 'nesterov'\]"),
-        ({"optimizer": "lbfgs", "layers": 3, "rate": 0.1}, r"missing \['width3'\]"),
+        ({"optimizer": "adam", "beta": 0.9, "momentum": 0.5, "layers": 1, "rate": 0.1}, "momentum"),
+        ({"optimizer": "sgd", "layers": 1, "rate": 0.1}, "momentum"),
+        ({"optimizer": "lbfgs", "layers": 3, "rate": 0.1}, "width3"),
     ],
 )
-def test_params_that_do_not_fit_the_conditions_are_refused(params: dict[str, Any], words: str) -> None:
-    with pytest.raises(SpaceError, match=words):
+def test_params_that_do_not_fit_the_conditions_are_refused(params: dict[str, Any], name: str) -> None:
+    with pytest.raises(SpaceError, match=f"'{name}'") as caught:
         Space(NETWORK).check(params)
+    assert caught.value.parameter == name
 
 
 @pytest.mark.parametrize(
-    ("space", "words"),
+    ("when", "other", "word"),
     [
-        ({"a": Float(0, 1, when={"b": [1]})}, "'a': when names 'b', which is not in the space"),
-        ({"a": Float(0, 1, when={"c": ["z"]}), "c": ["x", "y"]}, "'a': when 'c': wanted one of"),
-        (
-            {"a": Float(0, 1, when={"b": [0.5]}), "b": (0.0, 1.0)},
-            "'a': when wants a Choice, an Int or a Fixed",
-        ),
-        ({"a": Float(0, 1, when={"b": [9]}), "b": (1, 8)}, "'a': when 'b': wanted an integer from 1 to 8"),
-        ({"a": Float(0, 1, when={"b": 3}), "b": Int(0, 9, step=2)}, "'a': when 'b': wanted a value on its"),
-        (
-            {"a": Float(0, 1, when={"b": 0.25}), "b": Float(0, 1, step=0.1)},
-            "'a': when 'b': wanted a value on its steps, got 0.25",
-        ),
-        ({"a": Float(0, 1, when={"b": 1}), "b": (0, 2**53)}, "'a': when wants a Choice"),
-        ({"a": Int(0, 1, when={"a": [1]})}, "do not go round in a circle, got \\['a'\\]"),
-        (
-            {"a": Int(0, 1, when={"b": [1]}), "b": Int(0, 1, when={"a": [1]})},
-            "do not go round in a circle, got \\['a', 'b'\\]",
-        ),
+        ({"c": 1}, (0, 1), "not in the space"),
+        ({"b": ["z"]}, ["x", "y"], "wanted one of"),
+        ({"b": [0.5]}, (0.0, 1.0), "Choice"),
+        ({"b": [9]}, (1, 8), "from 1 to 8"),
+        ({"b": 3}, Int(0, 9, step=2), "steps"),
+        ({"b": 0.25}, Float(0, 1, step=0.1), "steps, got 0.25"),
+        ({"b": 1}, (0, 2**53), "Choice"),
     ],
 )
-def test_a_wrong_condition_is_named(space: dict[str, Any], words: str) -> None:
-    with pytest.raises(SpaceError, match=words):
-        Space(space)
+def test_a_wrong_condition_is_named(when: Any, other: Any, word: str) -> None:
+    with pytest.raises(SpaceError, match=f"when.*{word}") as caught:
+        Space({"a": Float(0, 1, when=when), "b": other})
+    assert caught.value.parameter == "a"
+
+
+@pytest.mark.parametrize("others", [{}, {"b": Int(0, 1, when={"a": [1]})}])
+def test_conditions_that_go_round_in_a_circle_are_refused(others: dict[str, Any]) -> None:
+    with pytest.raises(SpaceError, match="circle"):
+        Space({"a": Int(0, 1, when={"b" if others else "a": [1]}), **others})
 
 
 @pytest.mark.parametrize("when", [{}, [], "sgd", 3, {"a": []}, {1: [2]}])
 def test_what_is_no_condition_is_refused(when: Any) -> None:
-    with pytest.raises(SpaceError, match="when: wanted a dict such as"):
+    with pytest.raises(SpaceError, match="when"):
         Float(0, 1, when=when)
 
 
@@ -198,7 +192,7 @@ def test_the_rest_of_what_is_queued_is_suggested() -> None:
     assert first.params.keys() == names(first.params)
     assert (second.params["optimizer"], second.params["momentum"]) == ("sgd", 0.75)
     assert [first.origin, second.origin] == ["queued", "queued"]
-    with pytest.raises(SpaceError, match="'momentum' applies only where optimizer is 'sgd'"):
+    with pytest.raises(SpaceError, match="'momentum' applies only"):
         optimizer.enqueue({"momentum": 0.5, "optimizer": "adam"})
 
 
@@ -212,7 +206,7 @@ def test_a_fixed_parameter_is_in_the_params_and_takes_no_column() -> None:
     space = Space({"x": Float(0, 1), "epochs": Fixed(30), "device": "cpu"})
     assert space.dimension == 1
     assert space.decode(np.array([0.5])) == {"x": 0.5, "epochs": 30, "device": "cpu"}
-    with pytest.raises(SpaceError, match="'epochs': wanted 30, which is fixed, got 31"):
+    with pytest.raises(SpaceError, match="fixed"):
         space.check({"x": 0.5, "epochs": 31, "device": "cpu"})
     assert read_space(write_space(space)) == space
 
@@ -257,27 +251,30 @@ def test_a_part_settles_what_it_needs_and_the_rest_is_suggested(
 
 
 @pytest.mark.parametrize(
-    ("part", "words"),
+    ("part", "name", "word"),
     [
-        ({"mom": 0.5, "bias": "a"}, "'mom' applies only where opt is 'sgd' or 'rms', 'bias' applies only"),
-        ({"mom": 0.5, "family": "none"}, "'opt' applies only where family is 'gradient'"),
-        ({"mom": 0.5, "opt": "adam"}, "'mom' applies only where opt is 'sgd' or 'rms'"),
-        ({"decay": 4}, "'decay': wanted 3, which is fixed, got 4"),
-        ({"mom": 2.0}, "'mom': wanted a number in"),
-        ({"epoch": 5}, "wanted some of the params"),
-        ({}, "wanted some of the params"),
+        ({"mom": 0.5, "bias": "a"}, "mom", "'bias' applies only"),
+        ({"mom": 0.5, "family": "none"}, "opt", "'gradient'"),
+        ({"mom": 0.5, "opt": "adam"}, "mom", "'sgd' or 'rms'"),
+        ({"decay": 4}, "decay", "fixed"),
+        ({"mom": 2.0}, "mom", "number"),
+        ({"epoch": 5}, "epoch", "some of the params"),
+        ({}, None, "some of the params"),
     ],
 )
-def test_a_part_that_is_impossible_is_refused_when_it_is_queued(part: dict[str, Any], words: str) -> None:
-    with pytest.raises(SpaceError, match=words):
+def test_a_part_that_is_impossible_is_refused_when_it_is_queued(
+    part: dict[str, Any], name: str | None, word: str
+) -> None:
+    with pytest.raises(SpaceError, match=word) as caught:
         Optimizer(FAMILIES).enqueue(part)
+    assert caught.value.parameter == name
 
 
 def test_an_option_that_only_equals_the_wanted_one_does_not_meet_a_condition() -> None:
     space = Space({"t": [True, 1, False], "z": Float(0, 1, when={"t": 1})})
     assert space.check({"t": True}) == {"t": True}
     assert space.check({"t": 1, "z": 0.5}) == {"t": 1, "z": 0.5}
-    with pytest.raises(SpaceError, match="'z' applies only where t is 1"):
+    with pytest.raises(SpaceError, match="'z' applies only"):
         space.check_part({"t": True, "z": 0.5})
 
 
@@ -297,7 +294,7 @@ def test_what_is_fixed_may_be_left_out_of_params() -> None:
     observed = optimizer.observe({"family": "gradient", "opt": "sgd", "mom": 0.5}, 1.0)
     assert observed.params == {"mom": 0.5, "opt": "sgd", "family": "gradient", "decay": 3, "epochs": 5}
     assert optimizer.observe({"family": "none"}, 1.0).params == {"family": "none", "epochs": 5}
-    with pytest.raises(SpaceError, match=r"missing \['family'\], unknown \[\]"):
+    with pytest.raises(SpaceError, match="missing"):
         optimizer.observe({"epochs": 5}, 1.0)
 
 

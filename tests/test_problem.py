@@ -97,26 +97,17 @@ def test_constraints_may_come_from_a_generator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("objectives", "words"),
+    ("objectives", "argument", "got"),
     [
-        ({}, ["dict of objectives", "{}"]),
-        ([], ["dict of objectives", "[]"]),
-        ("minimize", ["dict of objectives", "'minimize'"]),
-        (["value"], ["dict of objectives", "['value']"]),
-        ({"value": "up"}, ["direction", "'minimize'", "'maximize'", "'up'"]),
-        ({"value": None}, ["direction", "None"]),
-        ({"value": ["minimize"]}, ["direction", "['minimize']"]),
-        ({"value": "Minimize"}, ["direction", "'Minimize'"]),
-        ({"": "minimize"}, ["name of an objective", "''"]),
-        ({1: "minimize"}, ["name of an objective", "1"]),
-        ({None: "minimize"}, ["name of an objective", "None"]),
-        ({("a",): "minimize"}, ["name of an objective", "('a',)"]),
+        *((one, "objectives", repr(one)) for one in ({}, [], "minimize", ["value"])),
+        *(({"value": one}, "direction", repr(one)) for one in ("up", None, ["minimize"], "Minimize")),
+        *(({one: "minimize"}, None, f"name of an objective.*{one!r}") for one in ("", 1, None)),
     ],
 )
-def test_wrong_objectives_are_named(objectives: Any, words: list[str]) -> None:
-    with pytest.raises(RecipeError) as caught:
+def test_wrong_objectives_are_named(objectives: Any, argument: str | None, got: str) -> None:
+    with pytest.raises(RecipeError, match=got.replace("[", r"\[")) as caught:
         Problem(SPACE, objectives)
-    assert [word for word in words if word not in str(caught.value)] == []
+    assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize(
@@ -182,9 +173,9 @@ def test_of_a_space_or_of_a_problem() -> None:
     assert Problem.of(SPACE) == PLAIN
     assert Problem.of(SPACE, "maximize").direction == "maximize"
     assert Problem.of(MEASURED) is MEASURED
-    with pytest.raises(RecipeError, match=r"directions of its own.*'maximize'"):
+    with pytest.raises(RecipeError, match="directions"):
         Problem.of(MEASURED, "maximize")
-    with pytest.raises(RecipeError, match=r"direction must be .*'up'"):
+    with pytest.raises(RecipeError, match="'up'"):
         Problem.of(SPACE, "up")  # type: ignore[arg-type]
 
 
@@ -302,7 +293,7 @@ def test_a_trial_that_lacks_its_objective_is_never_the_best() -> None:
     lacking = Trial(0, {"a": 0.0, "b": 0.0}, "done", {"error": None, "memory": 1.0, "recall": 1.0})
     assert MEASURED.feasible(lacking)
     assert not MEASURED.reaches(lacking, 100.0)
-    with pytest.raises(NoResultError, match="none of 1 trials has a value"):
+    with pytest.raises(NoResultError, match="value"):
         MEASURED.best([lacking])
     whole = trial(1, error=5.0, memory=1.0, recall=1.0)
     assert MEASURED.best([lacking, whole]) is whole
@@ -313,7 +304,7 @@ def test_a_limit_that_was_not_measured_is_not_met() -> None:
     lacking = Trial(0, {"a": 0.0, "b": 0.0}, "done", {"error": 0.0, "memory": None, "recall": 1.0})
     assert not MEASURED.feasible(lacking)
     assert not MEASURED.reaches(lacking, 1.0)
-    with pytest.raises(NoResultError, match="none of 1 finished trials meets the constraints"):
+    with pytest.raises(NoResultError, match="constraints"):
         MEASURED.best([lacking])
     assert MEASURED.feasible(replace(lacking, values={"error": 0.0, "memory": 16.0, "recall": 1.0}))
 
@@ -331,7 +322,7 @@ def test_nothing_in_place_of_several_objectives_is_a_failure(returned: Any) -> N
 
 @pytest.mark.parametrize("returned", [0.5, [0.5, 1.0], (0.5, 1.0), np.array([0.5, 1.0]), "0.5"])
 def test_several_objectives_want_a_dict(returned: Any) -> None:
-    with pytest.raises(TellError, match="wanted a dict with error, gain, memory"):
+    with pytest.raises(TellError, match="dict"):
         SEVERAL.answer(returned)
     answer = SEVERAL.answer({"error": 1, "gain": 2, "memory": 3})
     assert list(answer.values.items()) == [("error", 1.0), ("gain", 2.0), ("memory", 3.0)]
@@ -339,9 +330,9 @@ def test_several_objectives_want_a_dict(returned: Any) -> None:
 
 @pytest.mark.parametrize("value", ["0.5", [0.5], (0.5,), {"value": 0.5}, 1j, b"1", np.array([0.5]), object()])
 def test_what_is_no_number_is_an_error_that_names_it(value: Any) -> None:
-    with pytest.raises(TellError, match="wanted a number as value, got"):
+    with pytest.raises(TellError, match="value"):
         PLAIN.answer({"value": value})
-    with pytest.raises(TellError, match="wanted a number as 'memory', got"):
+    with pytest.raises(TellError, match="'memory'"):
         MEASURED.answer({"error": 0.5, "memory": value, "recall": 1.0})
 
 
@@ -463,7 +454,7 @@ def test_wrong_noise_is_named_and_the_trial_stays_open(noise: Any) -> None:
 
 def test_a_single_noise_of_several_objectives_is_refused() -> None:
     values = {"error": 1.0, "gain": 2.0, "memory": 3.0}
-    with pytest.raises(TellError, match=r"noise: wanted a dict by name, of error, gain, memory, got 0\.1"):
+    with pytest.raises(TellError, match="noise"):
         SEVERAL.answer(values, 0.1)
     assert SEVERAL.answer(values, {"gain": 0.1}).noise == {"gain": 0.1}
 
@@ -498,6 +489,7 @@ def test_a_repeated_tell_is_accepted(first: tuple[Any, Any], again: tuple[Any, A
     assert opt.trials == (told,)
 
 
+@pytest.mark.fault(10)
 @pytest.mark.parametrize(
     ("first", "again", "words"),
     [
@@ -508,6 +500,7 @@ def test_a_repeated_tell_is_accepted(first: tuple[Any, Any], again: tuple[Any, A
         ((0.5, None), (None, None), ["0.5 already", "got 'failed'"]),
         ((None, None), (0.5, None), ["'failed' already", "got 0.5"]),
         ((0.5, None), ({"loss": 0.5}, None), ["0.5 already", "got 'failed'"]),
+        ((0.0, None), (1.0, None), ["0.0", "1.0"]),
     ],
 )
 def test_a_different_tell_is_refused(
@@ -515,10 +508,12 @@ def test_a_different_tell_is_refused(
 ) -> None:
     opt = Optimizer(SPACE)
     told = opt.tell(opt.ask(), *first)
-    with pytest.raises(TellError, match="trial 0 was told") as caught:
+    with pytest.raises(TellError) as caught:
         opt.tell(told, *again)
+    assert caught.value.trial == 0
     assert [word for word in words if word not in str(caught.value)] == []
     assert opt.trials == (told,)
+    assert opt.ask().number == 1
 
 
 def test_measurements_of_the_first_tell_stay() -> None:
@@ -565,7 +560,7 @@ def test_another_value_of_a_constraint_is_another_tell() -> None:
 )
 def test_a_trial_that_does_not_fit_is_refused(trial: Trial) -> None:
     assert not PLAIN.fits(trial)
-    with pytest.raises(TellError, match="wanted trial 0 with a value if it is done"):
+    with pytest.raises(TellError, match="trial 0"):
         Optimizer(SPACE, trials=[replace(trial, params={"a": 0.5, "b": 0.5})])
 
 
@@ -635,11 +630,11 @@ def test_conditions_on_params_count_too() -> None:
 
 def test_without_a_feasible_trial_the_error_says_so() -> None:
     problem = Problem(SPACE, constraints=[SUM])
-    with pytest.raises(NoResultError, match="none of 2 finished trials meets the constraints"):
+    with pytest.raises(NoResultError, match="2 finished"):
         problem.best([trial(0, 1, 1, value=0.0), trial(1, 1, 1, value=0.0), Trial(2, {})])
-    with pytest.raises(NoResultError, match="none of 1 trials has a value; the first failed with: no"):
+    with pytest.raises(NoResultError, match="failed with: no"):
         problem.best([Trial(0, {}, "failed", error="no")])
-    with pytest.raises(NoResultError, match="none of 0 trials has a value"):
+    with pytest.raises(NoResultError, match="none of 0"):
         problem.best([])
 
 

@@ -192,7 +192,7 @@ def test_a_dropped_trial_neither_counts_nor_can_be_told() -> None:
     assert not dropped.counts
     assert dropped.values == {}
     assert dropped.superseded[0].values == {"value": 1.0}
-    with pytest.raises(TellError, match=r"trial 3 was dropped \(wrong sample\), got 1.0"):
+    with pytest.raises(TellError, match="wrong sample"):
         dropped.told(Answer({"value": 1.0}), LATER)
 
 
@@ -235,11 +235,11 @@ def test_the_same_gap_again_changes_nothing(more: Any) -> None:
 )
 def test_a_value_that_is_there_is_neither_changed_nor_taken_away(value: Any, noise: Any) -> None:
     first = Trial(0, {}).told(GAPS.answer({"error": None, "speed": 2.0}), LATER)
-    with pytest.raises(TellError, match=r"trial 0 was told \{'error': None, 'speed': 2.0\} already, got"):
+    with pytest.raises(TellError, match="already"):
         first.told(GAPS.answer(value, noise), LATER)
 
 
 def test_a_failed_trial_is_not_filled_in() -> None:
     failed = Trial(0, {}).told(Answer(error="broke"), LATER)
-    with pytest.raises(TellError, match="was told 'failed' already"):
+    with pytest.raises(TellError, match="'failed' already"):
         failed.told(GAPS.answer({"error": None, "speed": 2.0}), LATER)

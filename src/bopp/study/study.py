@@ -394,9 +394,9 @@ class Study:
         Args:
             objective: takes the params by keyword or as a dict, and returns a number, or a dict with every
                 name that the problem declares; an exception or NaN is a failed trial. It may be async.
-            budget: how many evaluations in all, whoever makes them and in whichever run, failed ones included,
-                but not those that were observed elsewhere. With fidelities it counts real ones, a cheap one by
-                its share of the cost.
+            budget: how many evaluations in all, by all workers and in all runs, failed ones included, but not
+                those that were observed elsewhere. With fidelities it counts real ones, a cheap one by its
+                share of the cost.
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
             executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere (None).
