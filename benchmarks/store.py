@@ -21,6 +21,8 @@ import bopp
 from history import measurement, remember
 from report import heading, markdown, publish, version
 
+PAIRS = 100.0  # the tests want at least this many pairs per second from one process
+OVERHEAD = 0.010  # and fewer seconds than this added to a suggestion
 PLAIN = 8.0  # the same bar on any machine: so many times the CPU time of plain SQLite (see below)
 RUNS = 3  # of which the fastest counts: the machine may be busy with other things
 ASKS = 50

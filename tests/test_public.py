@@ -146,7 +146,7 @@ def test_errors_keep_their_attributes_from_process_to_process(error: Exception, 
         assert (type(one), str(one), getattr(one, attribute)) == (type(error), "a", "b")
     assert getattr(type(error)("a"), attribute) is None
     with pytest.raises(TypeError):
-        type(error)("a", nonsense=1)
+        type(error)("a", nonsense=1)  # type: ignore[call-arg]
 
 
 def test_no_error_is_missing_here() -> None:

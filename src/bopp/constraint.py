@@ -201,7 +201,8 @@ def checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds | Linear:
 def check_name(what: str, name: Any) -> None:
     """Refuse a name that is no text."""
     if not isinstance(name, str) or not name:
-        raise RecipeError(f"wanted a text as the name of {what}, got {brief(name)}")
+        argument = "constraints" if what == "a constraint" else "objectives"
+        raise RecipeError(f"wanted a text as the name of {what}, got {brief(name)}", argument=argument)
 
 
 def met(condition: Condition, params: Params) -> bool:
