@@ -59,10 +59,9 @@ def test_neither_bopp_nor_its_bridges_import_a_library_before_its_bridge_is_impo
 
 @pytest.mark.parametrize("error", [ModuleNotFoundError("no such module"), ImportError("no such name")])
 def test_an_import_that_fails_is_a_missing_extra_and_keeps_its_reason(error: ImportError) -> None:
-    install = r"pip install 'bopp\[some\]', in a checkout pip install '\.\[some\]'"
-    wanted = rf"^bopp\.bridges\.some wants {install}: {error}$"
-    with pytest.raises(MissingExtra, match=wanted) as seen, extra("some"):
+    with pytest.raises(MissingExtra, match=str(error)) as seen, extra("some"):
         raise error
+    assert seen.value.extra == "some"
     assert isinstance(seen.value, ImportError)
     assert seen.value.__cause__ is error
 

@@ -151,8 +151,9 @@ def test_one_who_found_a_trial_before_the_pause_does_not_get_it_after(url: str) 
             return found
 
         study._asking._plan = planned  # type: ignore[method-assign,assignment]
-        with pytest.raises(PausedStudy, match="the oven"):
+        with pytest.raises(PausedStudy) as refused:
             study.ask()
+        assert (refused.value.study, refused.value.reason) == (study.name, OVEN)
         assert (study.trials, study.held) == ((), frozenset())
 
 

@@ -207,8 +207,9 @@ def test_a_file_that_is_cut_off_while_it_is_in_use(tmp_path: Path) -> None:
     study = opened(tmp_path / "a.db")
     with (tmp_path / "a.db").open("rb+") as file:
         file.truncate(3 * 4096)
-    with pytest.raises(StoreError, match=r"malformed.*recover"):
+    with pytest.raises(StoreError, match=r"malformed.*recover") as caught:
         _ = study.trials
+    assert caught.value.url == study.url
     with pytest.raises(StoreError):
         study.ask()
 

@@ -117,7 +117,8 @@ class Wanted:
         if self.recipe is not None and (part := sources.other_in_recipe(study.parts, self.recipe)):
             stored, given = study.parts.get(part), write_recipe(self.recipe).get(part)
             raise StudyError(
-                f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}"
+                f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}",
+                study=study.name,
             )
         if self.compares:
             self._compare_knowledge(study)
