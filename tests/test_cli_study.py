@@ -322,7 +322,7 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("worker", "URL", "a study", "--command", "echo 1"), 2, ("{x}",)),
     (("worker", "URL", "a study", "--command", " "), 2, ("wanted a command",)),
     (("worker", "URL", "a study", "--command", "echo {z}"), 2, ("{z}",)),
-    (("worker", "URL", "a study", "--command", "echo '{params}'", "--shell"), 2, ("quotes",)),
+    (("worker", "URL", "a study", "--command", "echo '{params}'", "--shell"), 2, ("$BOPP_PARAMS",)),
     (("worker", "URL", "a study", "--python", "objective:loss", "--file", "study.toml"), 2, ("got 2",)),
     (("worker", "URL", "a study", "--file", "nowhere.toml"), 2, ("nowhere.toml",)),
     (("worker", "URL", "no study"), 2, ("'no study'", "'a study'")),
@@ -719,7 +719,7 @@ def uninterrupted() -> list[tuple[library.Params, float | None]]:
 WAYS = {
     "python": 'python = "objective:loss"',
     "command": f"command = '{PYTHON} objective.py {{params}}'",
-    "shell": f"command = 'echo | {PYTHON} objective.py {{params}} | cat'\nshell = true",
+    "shell": f"command = 'echo | {PYTHON} objective.py \"$BOPP_PARAMS\" | cat'\nshell = true",
 }
 
 

@@ -133,7 +133,7 @@ budget = 100
 recipe = "random"
 workers = 2
 [objective]
-command = "{command}; echo {{x}}"
+command = "{command}; echo $BOPP_PARAM_x"
 shell = true
 [space]
 x = {{ type = "int", low = 1, high = 9 }}

@@ -152,7 +152,8 @@ def test_a_value_that_a_constraint_wants_and_that_is_not_returned_is_a_bug() -> 
 
 @pytest.mark.parametrize("shell", [False, True])
 def test_a_program_that_does_not_exist_ends_the_run_at_once(shell: bool) -> None:
-    command = Command("no-such-program {learning_rate}", shell=shell)
+    value = '"$BOPP_PARAM_learning_rate"' if shell else "{learning_rate}"
+    command = Command(f"no-such-program {value}", shell=shell)
     with pytest.raises(ObjectiveError, match="no-such-program"):
         minimize(command)
     result = minimize(command, 5, failures="continue")

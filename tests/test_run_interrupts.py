@@ -368,7 +368,8 @@ budget = 1000000
 recipe = "random"
 workers = 2
 [objective]
-command = "sleep 0.05{{x}}"
+command = "sleep 0.05$BOPP_PARAM_x"
+shell = true
 [space]
 x = {{ type = "int", low = 1, high = 9 }}
 """

@@ -120,11 +120,11 @@ def test_a_killed_process_ends_its_trial_though_a_child_of_its_lives_on() -> Non
     assert rows[1] == (1.0, None)
 
 
-def test_an_objective_that_cannot_be_sent_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bopp.run.supervisor.processes", multiprocessing.get_context("spawn"))
+@pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
+def test_an_objective_that_cannot_be_sent_is_refused(start_method: str) -> None:
     with (
-        Processes(lambda params: 1.0, None) as evaluation,
-        pytest.raises(RecipeError, match="cannot be sent to a process"),
+        Processes(lambda params: 1.0, None, start_method) as evaluation,
+        pytest.raises(RecipeError, match="cannot be sent"),
     ):
         evaluation.submit(Trial(0, {"x": 1}))
 

@@ -94,6 +94,7 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         seed=0,
         recipe=None,
         workers=1,
+        start_method=None,
         trial_timeout=None,
         time_limit=None,
         target=None,
@@ -111,9 +112,10 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     store = "postgresql://me:secret@host/base?sslmode=require"
     direction = "maximize"
     budget = 1
-    seed = 123456789012345678901234567890
+    seed = 9223372036854775807
     recipe = "random"
     workers = 8
+    start_method = "spawn"
     trial_timeout = 600
     time_limit = 3600
     target = -1
@@ -121,7 +123,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     """
     objective = """
     [objective]
-    command = "run {a} {b} {c} {d}"
+    command = "run $BOPP_PARAMS"
     shell = true
     """
     space = """
@@ -141,9 +143,10 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         store="postgresql://me:secret@host/base?sslmode=require",
         direction="maximize",
         budget=1,
-        seed=123456789012345678901234567890,
+        seed=9223372036854775807,
         recipe=Recipe.random(),
         workers=8,
+        start_method="spawn",
         trial_timeout=600.0,
         time_limit=3600.0,
         target=-1.0,
@@ -157,7 +160,7 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
                 "d": Choice(("one",)),
             }
         ),
-        source=Command("run {a} {b} {c} {d}", shell=True, folder=tmp_path),
+        source=Command("run $BOPP_PARAMS", shell=True, folder=tmp_path),
     )
     assert found.objective() == found.source
     assert isinstance(found.trial_timeout, float)
@@ -345,6 +348,13 @@ def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
         (STUDY, "[objective]\ncommand = ''\n", SPACE, "[objective] command", "''"),
         (STUDY, "[objective]\ncommand = 'run {rate}'\n", SPACE, "[objective] command", "{rate}"),
         (STUDY, "[objective]\ncommand = 'run'\n", SPACE, "[objective] command", "{lr}"),
+        (
+            STUDY,
+            "[objective]\ncommand = '''run \"{lr}\"'''\nshell = true",
+            SPACE,
+            "[objective] command",
+            "text of a shell",
+        ),
         (STUDY, OBJECTIVE, "", "[space]", "none"),
         (STUDY, OBJECTIVE, "[space]\n", "[space]", "none"),
         ("space = 3\n" + STUDY, OBJECTIVE, "", "[space]", "3"),
@@ -639,7 +649,7 @@ def test_the_template_names_every_field_and_every_default() -> None:
 def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
     text = re.sub(r"^python = .*$", "", text, count=1, flags=re.MULTILINE)
-    found = load(write(tmp_path, text.replace("--rate", "--epochs {epochs} --rate")))
+    found = load(write(tmp_path, text.replace("--rate", "--epochs={epochs} --rate")))
     assert found.fidelity is not None
     assert (found.trial_timeout, found.target) == (600.0, -9.0)
     assert repr(found.recipe) == repr(Recipe.random())

@@ -4,7 +4,6 @@ import threading
 import time
 from concurrent import futures
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -205,12 +204,6 @@ def test_a_trial_that_was_taken_away_is_reported_and_the_run_goes_on(tmp_path: P
     assert study.trials[1].value == 7.0
     (reason,) = heard.dropped_for
     assert reason.startswith("trial 1 was told 7.0 already")
-
-
-def test_as_many_at_once_as_a_cluster_has_threads() -> None:
-    assert runner._threads(SimpleNamespace(nthreads=lambda: {"a": 3, "b": 2})) == 5
-    assert runner._threads(SimpleNamespace(nthreads=dict)) == 1
-    assert runner._threads(None) == 1
 
 
 def test_an_executor_evaluates(tmp_path: Path) -> None:

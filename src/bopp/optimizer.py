@@ -25,7 +25,7 @@ from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
-from bopp.run.place import evaluator
+from bopp.run.place import default_workers, evaluator
 from bopp.run.progress import found, meter
 from bopp.space import Params, Space
 from bopp.trial import Answer, Origin, Trial
@@ -226,7 +226,9 @@ def optimize(
     budget: int = 50,
     *,
     seed: int | None = 0,
-    workers: int = 1,
+    workers: int | None = None,
+    executor: Any = None,
+    start_method: str | None = None,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
     progress: bool = True,
@@ -250,7 +252,11 @@ def optimize(
             were observed elsewhere. With fidelities it counts real ones, a cheap one by its share of the
             cost, and the last one is real.
         seed: with one worker, the same seed gives the same run; None draws one, which is `result.seed`.
-        workers: how many evaluations to run at once, each in its own process if more than one.
+        workers: how many evaluations to run at once, each in its own process if more than one; None is 1, or
+            with a Dask client as many as its cluster has threads.
+        executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere.
+        start_method: how to start processes: "fork", "spawn" or "forkserver"; None is to fork on Linux,
+            which a program that has initialized CUDA cannot do, and elsewhere Python's default.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
             `pseudo.Cheap`, `pseudo.Earlier` and `pseudo.Limits`; docs/knowledge.md says which to use when.
@@ -289,11 +295,12 @@ def optimize(
         left -= problem.cost(trial)
         return trial
 
+    at_once = default_workers(executor) if workers is None else workers
     function = called(objective, optimizer.space)
     with suppress(KeyboardInterrupt), meter(budget, progress, found(optimizer.result)) as show:
         try:
-            with evaluator(function, workers, trial_timeout) as evaluation:
-                run_trials(optimizer, ask, evaluation, workers, show, limits)
+            with evaluator(function, at_once, trial_timeout, executor, start_method) as evaluation:
+                run_trials(optimizer, ask, evaluation, at_once, show, limits)
         except KeyboardInterrupt:
             show.interrupted()
     return optimizer.result
@@ -306,7 +313,9 @@ def minimize(
     *,
     constraints: Iterable[Constraint] = (),
     seed: int | None = 0,
-    workers: int = 1,
+    workers: int | None = None,
+    executor: Any = None,
+    start_method: str | None = None,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
     progress: bool = True,
@@ -332,7 +341,11 @@ def minimize(
         constraints: what the best params must meet: `AtMost` and `AtLeast` for values that are returned as
             well, `Holds` and `Linear` for the params, to which every suggestion keeps.
         seed: with one worker, the same seed gives the same run; None draws one, which is `result.seed`.
-        workers: how many evaluations to run at once, each in its own process if more than one.
+        workers: how many evaluations to run at once, each in its own process if more than one; None is 1, or
+            with a Dask client as many as its cluster has threads.
+        executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere.
+        start_method: how to start processes: "fork", "spawn" or "forkserver"; None is to fork on Linux,
+            which a program that has initialized CUDA cannot do, and elsewhere Python's default.
         recipe: how to suggest; None is `Recipe.default()`.
         knowledge: what you know but did not measure: policies such as `pseudo.Images`, `pseudo.Guesses`,
             `pseudo.Cheap`, `pseudo.Earlier` and `pseudo.Limits`; docs/knowledge.md says which to use when.
@@ -353,6 +366,8 @@ def minimize(
         budget,
         seed=seed,
         workers=workers,
+        executor=executor,
+        start_method=start_method,
         recipe=recipe,
         knowledge=knowledge,
         progress=progress,
@@ -373,7 +388,9 @@ def maximize(
     *,
     constraints: Iterable[Constraint] = (),
     seed: int | None = 0,
-    workers: int = 1,
+    workers: int | None = None,
+    executor: Any = None,
+    start_method: str | None = None,
     recipe: Recipe | None = None,
     knowledge: Knowledge = (),
     progress: bool = True,
@@ -398,6 +415,8 @@ def maximize(
         budget,
         seed=seed,
         workers=workers,
+        executor=executor,
+        start_method=start_method,
         recipe=recipe,
         knowledge=knowledge,
         progress=progress,

@@ -29,6 +29,9 @@ Budget = Annotated[int | None, typer.Option(min=1, help="Evaluations of the stud
 TrialTimeout = Annotated[float | None, typer.Option(help="Seconds for one evaluation.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for this run.")]
 
+StartMethod = Annotated[
+    str | None, typer.Option(help="How to start the processes of a function: fork, spawn or forkserver.")
+]
 Failing = Annotated[
     Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
 ]
@@ -63,6 +66,7 @@ def run(
     time_limit: TimeLimit = None,
     seed: Annotated[str | None, typer.Option(help='Seed of a new study: an integer, or "random".')] = None,
     failures: Failing = None,
+    start_method: StartMethod = None,
     earlier: Earlier = None,
 ) -> None:
     """Run a study; if it is stopped or killed, the same command goes on where it was."""
@@ -71,7 +75,7 @@ def run(
     config = load(file)
     if seed is not None:
         config = replace(config, seed=_seed(seed))
-    job = _job_of(config, workers or config.workers, budget, trial_timeout, time_limit, failures)
+    job = _job_of(config, workers or config.workers, budget, trial_timeout, time_limit, failures, start_method)
     with opened(config, None, config.lease, given(earlier, config)) as study:
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
@@ -80,6 +84,7 @@ def run(
             "time_limit": time_limit,
             "seed": seed,
             "failures": failures,
+            "start_method": start_method,
         }
         again = pasted("run", file, workers=workers, budget=budget, **limits)
         _evaluate(study, job, again, pasted("resume", file), file.with_suffix(".log"))
@@ -103,6 +108,7 @@ def worker(
     trial_timeout: TrialTimeout = None,
     time_limit: TimeLimit = None,
     failures: Failing = None,
+    start_method: StartMethod = None,
     lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = LEASE,
 ) -> None:
     """Join a study and work on it alongside others, on this machine or another.
@@ -111,7 +117,7 @@ def worker(
     thereby be able to run programs on other people's machines.
     """
     from bopp import open_study
-    from bopp.study.command import Command, inert
+    from bopp.study.command import Command
     from bopp.study.config import load
     from bopp.study.function import python_objective
 
@@ -132,15 +138,15 @@ def worker(
         if config is not None:
             if config.space != study.space:
                 raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
-            job = _job_of(config, workers or 1, budget, trial_timeout, time_limit, failures)
+            job = _job_of(config, workers or 1, budget, trial_timeout, time_limit, failures, start_method)
         elif python is not None:
-            job = Job(python_objective(python, Path()), budget, workers or 1, *ends)
+            job = Job(python_objective(python, Path()), budget, workers or 1, *ends, start_method)
         else:
             program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
-            program.check(study.space.parameters, inert(study.space.parameters))
+            program.check(study.space.parameters)
             job = Job(program, budget, workers or 1, *ends)
         options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
-        limits = {"workers": workers, "budget": budget, "failures": failures}
+        limits = {"workers": workers, "budget": budget, "failures": failures, "start_method": start_method}
         times = {"trial_timeout": trial_timeout, "time_limit": time_limit}
         times["lease"] = None if lease == LEASE else lease
         again = pasted("worker", study.url, study.name, **options, **limits, **times)
@@ -182,6 +188,7 @@ class Job:
     trial_timeout: float | None
     time_limit: float | None
     failures: Policy
+    start_method: str | None = None
     target: float | None = None
 
 
@@ -192,6 +199,7 @@ def _job_of(
     trial_timeout: float | None,
     time_limit: float | None,
     failures: Policy | None,
+    start_method: str | None,
 ) -> Job:
     """The job of a study file, unless the command line says otherwise."""
     return Job(
@@ -201,6 +209,7 @@ def _job_of(
         trial_timeout=config.trial_timeout if trial_timeout is None else trial_timeout,
         time_limit=config.time_limit if time_limit is None else time_limit,
         failures=failures or config.failures,
+        start_method=start_method or config.start_method,
         target=config.target,
     )
 
@@ -220,7 +229,8 @@ def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> Non
     try:
         with live(study.name, job.budget, study.result, resume) as show:
             limits = Limits.from_now(job.target, job.time_limit, None, job.failures).checked(study.problem)
-            run_study(study, objective, job.budget or math.inf, job.workers, timeout, None, limits, show)
+            ends = (job.workers, timeout, None, limits, show, job.start_method)
+            run_study(study, objective, job.budget or math.inf, *ends)
     except KeyboardInterrupt:
         say(f"Stopped. {_kept(study)} in {study.url}. To go on: {again}")
         raise

@@ -1,8 +1,7 @@
 """Descendants: the processes that a process has started, directly or not, and how to end them all.
 
 On Linux all of them are found, even those that moved to another group or session, or whose parent has ended.
-On other systems with process groups, those that stayed in the group of the evaluation. Elsewhere, only the
-process of the evaluation itself.
+Elsewhere those are found whose parents still live, and on macOS those in the process group of the evaluation.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # from prctl(2)
@@ -22,7 +22,8 @@ PATIENCE = 2.0  # seconds for killed processes to vanish; one that waits for a d
 
 def end_with_parent() -> None:
     """Have this process killed when its parent ends, even if the parent is killed (on Linux)."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if LINUX:
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt() -> None:
@@ -41,20 +42,26 @@ def lead_group() -> None:
         os.setpgid(0, 0)
 
 
-def end_group(leader: int) -> None:
-    """Kill the processes of a group."""
+def end_tree(root: int) -> None:
+    """Kill a process, its group, and what it has started, as far as the parents of that still live."""
+    if not LINUX:  # where orphans are adopted instead
+        _kill_below(root)
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):  # not a group yet, or gone already
-            os.killpg(leader, signal.SIGKILL)
+            os.killpg(root, signal.SIGKILL)
+
+
+def end_started() -> None:
+    """Kill what this process has started, where nobody would find it once this process has ended."""
+    if not LINUX:
+        _kill_below(os.getpid())
 
 
 def end_adopted() -> None:
     """Kill all descendants of this process, which must have adopted them (on Linux)."""
     deadline = time.monotonic() + PATIENCE
     while LINUX and _has_child() and time.monotonic() < deadline:
-        for pid in _below(os.getpid()):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        _kill_below(os.getpid())
         time.sleep(0.002)
 
 
@@ -79,19 +86,23 @@ def _has_child() -> bool:
     return True
 
 
-def _below(root: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            with suppress(OSError):
-                parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(folder.name))
-    found = [root]
-    for pid in found:  # which grows meanwhile
-        found += children.get(pid, [])
-    return found[1:]
+def _kill_below(root: int) -> None:
+    import psutil  # here, since most runs leave nothing behind
+
+    with suppress(psutil.Error):
+        for process in psutil.Process(root).children(recursive=True):
+            with suppress(psutil.Error):  # it has ended meanwhile
+                process.kill()
 
 
 def _prctl(option: int, value: int | bytes) -> None:
     if LINUX:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+START_OPTIONS: dict[str, Any] = (
+    {"preexec_fn": end_with_parent}
+    if LINUX
+    else {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+)
+"""How `subprocess` starts a program that is to end with this process, as far as the system allows."""

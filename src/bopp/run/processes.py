@@ -31,8 +31,9 @@ class Processes:
     were started themselves.
     """
 
-    def __init__(self, objective: Objective, timeout: float | None):
+    def __init__(self, objective: Objective, timeout: float | None, start_method: str | None = None):
         self._objective = objective
+        self._start_method = start_method
         self._timeout = math.inf if timeout is None else timeout
         self._idle: list[Supervisor] = []
         self._runs: list[_Run] = []
@@ -45,7 +46,7 @@ class Processes:
 
     def submit(self, trial: Trial) -> None:
         with uninterrupted():
-            supervisor = self._idle.pop() if self._idle else Supervisor(self._objective, self._supervisors)
+            supervisor = self._idle.pop() if self._idle else self._supervisor()
             self._runs.append(_Run(trial, supervisor, time.monotonic() + self._timeout))
             supervisor.begin(trial.params)
 
@@ -62,6 +63,9 @@ class Processes:
         rows = [(run.trial, *self._outcome(run)) for run in ended]
         self._runs = [run for run in self._runs if run not in ended]
         return rows
+
+    def _supervisor(self) -> Supervisor:
+        return Supervisor(self._objective, self._supervisors, self._start_method)
 
     @property
     def _supervisors(self) -> list[Supervisor]:

@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -27,23 +28,31 @@ from bopp.space import Params
 
 FAREWELL = 5.0  # seconds for a supervisor to end what it started
 
-processes: Any = get_context("fork" if sys.platform == "linux" else None)
-
 
 class Supervisor:
     """A supervisor as its parent sees it: it takes params and answers with what became of them.
 
     It is to be made and given work where nothing can interrupt.
+
+    Args:
+        objective: what to evaluate.
+        beside: the other supervisors.
+        start_method: how `multiprocessing` starts it; None is to fork on Linux, elsewhere the usual way.
     """
 
-    def __init__(self, objective: Objective, beside: list[Supervisor]):
-        self.line, its_end = processes.Pipe()
-        forks = processes.get_start_method() == "fork"
-        others = [self.line, *(one.line for one in beside)] if forks else []  # which a fork inherits
-        self._process = processes.Process(target=_supervise, args=(its_end, others, objective, os.getpid()))
+    def __init__(self, objective: Objective, beside: list[Supervisor], start_method: str | None = None):
+        context: Any = get_context(start_method or ("fork" if sys.platform == "linux" else None))
+        method = context.get_start_method()
+        self.line, its_end = context.Pipe()
+        forks = method == "fork"
+        others = [self.line, *(one.line for one in beside)] if forks else []  # which it inherits
+        parent = os.getpid() if forks else None
+        work = _Work(its_end, objective, parent, "spawn" if method == "spawn" else "fork")
+        self._process = context.Process(target=_supervise, args=(work, others))
         try:
-            with warnings.catch_warnings():  # what other threads may hold, a supervisor does not use
-                warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+            with warnings.catch_warnings():
+                if start_method is None:  # what other threads may hold, a supervisor does not use
+                    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
                 self._process.start()
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise RecipeError(f"workers: this objective cannot be sent to a process: {error}") from error
@@ -76,7 +85,21 @@ class Supervisor:
         self._process.join()
 
 
-def _supervise(line: Connection, others: list[Connection], objective: Objective, parent: int) -> None:
+@dataclass(frozen=True)
+class _Work:
+    """What a supervisor knows: where params come from, the objective, and how it starts an evaluation."""
+
+    line: Connection
+    objective: Objective
+    parent: int | None  # None: it was not forked, so the end of the line tells that the parent is gone
+    start_method: str
+
+    def check(self) -> None:
+        if self.parent is not None and os.getppid() != self.parent:
+            raise EOFError("the parent is gone")
+
+
+def _supervise(work: _Work, others: list[Connection]) -> None:
     for number in SIGNALS:  # they are for the parent, whose end is the end of this process too
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "SIGCHLD"):
@@ -89,29 +112,30 @@ def _supervise(line: Connection, others: list[Connection], objective: Objective,
     for other in others:
         other.close()
     with suppress(EOFError, OSError):  # the parent is gone
-        while (params := _next(line, parent)) is not None:
-            line.send_bytes(_evaluated(line, objective, params, parent))
+        while (params := _next(work)) is not None:
+            work.line.send_bytes(_evaluated(work, params))
 
 
-def _next(line: Connection, parent: int) -> Params | None:
+def _next(work: _Work) -> Params | None:
     """The next params; None if there are none to come."""
-    while not line.poll(PULSE):
-        _check(parent)
-    params: Params | None = line.recv()
+    while not work.line.poll(PULSE):
+        work.check()
+    params: Params | None = work.line.recv()
     return params
 
 
-def _evaluated(line: Connection, objective: Objective, params: Params, parent: int) -> bytes:
+def _evaluated(work: _Work, params: Params) -> bytes:
     """What an evaluation answered, or that it ended without an answer; pickled."""
+    context: Any = get_context(work.start_method)
     answer: Connection
-    answer, question = processes.Pipe(duplex=False)
-    child = processes.Process(target=_evaluate, args=(question, objective, params))
+    answer, question = context.Pipe(duplex=False)
+    child = context.Process(target=_evaluate, args=(question, work.objective, params))
     child.start()
     question.close()
     try:
-        while answer not in (ready := wait([answer, line], PULSE)) and child.is_alive():
-            _check(parent)
-            if line in ready:
+        while answer not in (ready := wait([answer, work.line], PULSE)) and child.is_alive():
+            work.check()
+            if work.line in ready:
                 raise EOFError("dismissed, or the parent is gone")
             descendants.forget_ended(child.pid)
         with suppress(EOFError, OSError):  # it died before it could answer, or while answering
@@ -137,18 +161,14 @@ def _evaluate(question: Connection, objective: Objective, params: Params) -> Non
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # a stream that is closed, or not what it was
             stream.flush()
+    descendants.end_started()
     question.send(returned)
 
 
 def _end(child: BaseProcess) -> None:
     """End an evaluation and whatever it started."""
     if child.pid is not None:
-        descendants.end_group(child.pid)
+        descendants.end_tree(child.pid)
     child.kill()
     child.join()
     descendants.end_adopted()
-
-
-def _check(parent: int) -> None:
-    if hasattr(os, "getppid") and os.getppid() != parent:
-        raise EOFError("the parent is gone")

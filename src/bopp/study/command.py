@@ -1,7 +1,7 @@
-"""Command: an objective that is a program, which gets the params on its command line and prints the result.
+"""Command: an objective that is a program, which gets the params as arguments and prints the result.
 
-The environment has them too, BOPP_PARAMS all as JSON and BOPP_PARAM_name one as text; and so does the
-standard input, as JSON, if that is asked for.
+The program also finds them in its environment: BOPP_PARAMS has all of them as JSON, BOPP_PARAM_name has one
+as text. If asked for, all of them come as JSON on standard input.
 """
 
 from __future__ import annotations
@@ -13,41 +13,44 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from bopp.errors import CommandError, ConfigError, MissingCommand
 from bopp.parameter import Parameter
-from bopp.run.descendants import end_with_parent
+from bopp.run.descendants import START_OPTIONS
 from bopp.space import Params
-from bopp.study.interpreters import HOLE, SHELLS, reader
 from bopp.study.printed import in_short, value_in
-from bopp.study.shelltext import shell_commands
 
 LONGEST_READ = 1_000_000  # bytes, from the end of an output
 NOT_FOUND = 127  # the exit code of a shell that knows no such program
+WINDOWS_TOO_LONG = 206  # winerror of a command line that is too long
 ALL = "params"  # {params} stands for all of them, as JSON
 
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+ARGUMENT = re.compile(r"(--[^\s={}]+=)?\{([^{}]*)\}", re.DOTALL)  # {x} or --name={x}
+CODE_OPTION = re.compile(r"[-+][^\W\d].*|/\w|-*(?:command|eval|exec|execute|expression)", re.DOTALL)
+IDENTIFIER = re.compile(r"\w+", re.ASCII)
 VARIABLE = "BOPP_PARAM_"  # before the name of a parameter, in the environment
 MENTION = re.compile(r"BOPP_PARAM(?:(S)\b|_(\w+))")
 LONGEST_VARIABLE = 100_000  # bytes; Linux takes no more than 131072, and what does not fit is left out
-INERT = re.compile(r"[\w.+-]*", re.ASCII)  # what no language takes for more than a number or a name
+
+Texts = Mapping[str, list[str]]
+"""The values of each parameter that are texts; those of a number are none."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program as an objective; `{name}` in the template is the value of a parameter, `{{` a brace.
+    """A program as an objective; the template names values as `{x}` or `--name={x}`, each one whole argument.
 
-    A value never splits into several arguments, whatever it holds. A shell gets it in a variable, quoted so
-    that it is not parsed again; quotes around it in the template would undo this, so are refused. So is a
-    value within the code of an interpreter, as in sh -c "echo {x}", where nothing could make it safe.
+    A value never splits into several arguments, and never becomes part of a longer word. With `shell` the
+    template is handed to /bin/sh as it is, and values come in the environment only.
 
-    The `optional` parameters may not apply: then the word that has one is left out, and with it an option
-    right before it, as in --momentum {momentum}; a shell gets an empty text.
+    The `optional` parameters may not apply. Then their argument is left out, and with it an option right
+    before it, as in --momentum {momentum}. Their variable is not set.
 
     With `stdin` all params come as JSON on standard input, which is empty otherwise, and the template need
     not name them.
@@ -60,8 +63,8 @@ class Command:
     stdin: bool = False
 
     def __call__(self, params: Params, /) -> float | dict[str, Any]:
-        absent = [name for name in self.optional if name not in params]
-        self.check([*params, *absent], [name for name, value in params.items() if _can_be_no_code(value)])
+        absent = {name: [] for name in self.optional if name not in params}
+        self._check({name: _texts([value]) for name, value in params.items()} | absent)
         given = json.dumps(params, default=str)
         out, err, code = _run(
             self._words(params), self.folder, _environment(params), given if self.stdin else ""
@@ -71,155 +74,123 @@ class Command:
             raise failed(f"{_ending(code)}: {in_short(err) or in_short(out) or 'nothing was printed'}")
         return value_in(out)
 
-    def check(self, names: Iterable[str], inert: Container[str] = ()) -> None:
-        """Refuse a template that cannot be run, that leaves a parameter out, or that would run a value.
+    def check(self, parameters: Mapping[str, Parameter]) -> None:
+        """Refuse a template that cannot be run, that leaves a parameter out, or that could run a value."""
+        self._check({name: [] if one.numeric else _texts(one.values()) for name, one in parameters.items()})
 
-        Args:
-            names: the parameters.
-            inert: those of them whose values no language takes for code.
-        """
-        known = list(names)
-        if not self.template.strip() or HOLE in self.template:
+    def _check(self, texts: Texts) -> None:
+        if not self.template.strip() or "\0" in self.template:
             raise ConfigError(f"wanted a command, got {self.template!r}")
-        parts = self._parts()
-        mentioned = {name for part in parts for name in _mentioned(part)}
-        if unknown := sorted(mentioned - {*known, ALL}):
-            raise ConfigError(
-                f"{{{unknown[0]}}} is no parameter; there are {', '.join(known)}, and {{{ALL}}}"
-            )
+        named = self._check_shell(texts) if self.shell else self._check_words(texts)
         variables = {everything or name for everything, name in MENTION.findall(self.template)}
-        left_out = [name for name in known if name not in mentioned | variables]
-        whole = "S" in variables or (ALL in mentioned and ALL not in known)
+        left_out = [name for name in texts if name not in named | variables]
+        whole = "S" in variables or (ALL in named and ALL not in texts)
         if left_out and not whole and not self.stdin:
+            one, every = (_variable(name) if self.shell else f"{{{name}}}" for name in (left_out[0], ALL))
             raise ConfigError(
-                f"wanted {{{left_out[0]}}} in it, or {{{ALL}}} for all as JSON, got {self.template!r}; "
+                f"wanted {one} in it, or {every} for all as JSON, got {self.template!r}; "
                 f"for a program that reads them as JSON from its standard input: stdin = true, or --stdin"
             )
-        self._check_safe(parts, inert)
 
-    def _check_safe(self, parts: list[str], inert: Container[str]) -> None:
-        """Refuse a template in which a value would be parsed once more, by a shell or as code."""
-        names = [name for part in parts for name in _mentioned(part)]
-        if not names and not MENTION.search(self.template):
-            return
-        for words, fed in self._commands(parts, names):
-            self._refuse(reader(words, fed), names, SHELLS)
-        for words, fed in self._commands(parts, names, inert):
-            self._refuse(reader(words, fed), names)
-
-    def _commands(
-        self, parts: list[str], names: list[str], left_out: Container[str] = ()
-    ) -> list[tuple[list[str], bool]]:
-        """The commands of a template, with holes where values will be, but for those that are left out."""
-        places = iter(range(len(names)))
-
-        def hole(name: str) -> str:
-            place = next(places)
-            return "0" if name in left_out else f"{HOLE}{place}{HOLE}"
-
-        holes = [_replaced(part, hole) for part in parts]
-        if not self.shell:
-            return [(holes, False)]
-        try:
-            return list(shell_commands(holes[0]))
-        except ValueError as error:
-            text = _named(str(error), names)
+    def _check_shell(self, texts: Texts) -> set[str]:
+        """Refuse every placeholder in a shell's command text."""
+        if (name := _named_in(self.template, texts)) is not None:
             raise ConfigError(
-                f"{text}: leave it outside, where a value is kept whole without quotes"
-            ) from None
+                f"{{{name}}} is in the text of a shell, which gets values in its environment only; "
+                f"write: {self._with_variable(name)}"
+            )
+        return set()
 
-    def _refuse(
-        self, found: tuple[str, str] | None, names: list[str], programs: Container[str] | None = None
+    def _check_words(self, texts: Texts) -> set[str]:
+        """The parameters that the words name; refuses a place where a value could be run or misread."""
+        words, named = self._split(), set()
+        for place, word in enumerate(words):
+            found = ARGUMENT.fullmatch(word)
+            name = found[2] if found else None
+            if found and name in (*texts, ALL):
+                named.add(found[2])
+                self._check_place(words, place, found[1], found[2], texts.get(found[2], ["{}"]))
+            elif name and re.fullmatch(r"\w\S*", name):
+                raise ConfigError(f"{{{name}}} is no parameter; there are {', '.join(texts)}, and {{{ALL}}}")
+            elif (inside := _named_in(word, texts)) is not None:
+                raise ConfigError(
+                    f"{{{inside}}} is within the word {word!r}, wanted it as an argument of its own"
+                    f"{self._instead(words, place, inside)}"
+                )
+        return named
+
+    def _check_place(
+        self, words: list[str], place: int, option: str | None, name: str, texts: list[str]
     ) -> None:
-        if found is None or (programs is not None and found[0] not in programs):
-            return
-        program, word = found
-        held = re.findall(rf"{HOLE}(\d+){HOLE}", word)
-        value = f"{{{names[int(held[0])]}}}" if held else "a value"
-        raise ConfigError(
-            f"{value} is in what {program} reads as code, so that whatever it holds could be run: "
-            "pass it as an argument of its own after the code, or read it there from the environment "
-            f"({VARIABLE}name) or from standard input (stdin = true)"
-        )
+        """Refuse a value as the program, a text as its code, and a text that would pass for an option."""
+        before = [word for word in words[:place] if word != "--"]
+        if not before:
+            raise ConfigError(f"{{{name}}} is the program itself, which a value must not choose")
+        batch = before[0].lower().endswith((".bat", ".cmd"))  # Windows has a shell parse its arguments
+        if texts and (batch or CODE_OPTION.fullmatch(option[:-1] if option else before[-1])):
+            raise ConfigError(
+                f"{{{name}}} is a text after {option or before[-1]!r}, where a program may read it as code"
+                f"{self._instead(words, place, name)}"
+            )
+        dashed = [text for text in texts if text.startswith("-")]
+        if dashed and not option and "--" not in words[:place]:
+            raise ConfigError(
+                f"{{{name}}} may be {dashed[0]!r}, which a program would take for an option"
+                f"{self._instead(words, place, name)}"
+            )
 
-    def _parts(self) -> list[str]:
-        """The pieces to fill in: the words of the template, or all of it if a shell will split it."""
-        if self.shell:
-            return [self.template]
+    def _instead(self, words: list[str], place: int, name: str) -> str:
+        """What to write in place of a word that was refused."""
+        if len(words[place].split()) > 1:  # code, which can read a variable
+            return f"; write: {self._with_variable(name)}"
+        better = [*words[:place], f"--{name}={{{name}}}", *words[place + 1 :]]
+        line = " ".join(word if ARGUMENT.fullmatch(word) else shlex.quote(word) for word in better)
+        return f"; write: {line}; or with shell = true: {self._with_variable(name)}"
+
+    def _with_variable(self, name: str) -> str:
+        placeholder = rf"""(["'])?{re.escape(f"{{{name}}}")}(?(1)\1)"""
+        return re.sub(placeholder, _variable(name), self.template)
+
+    def _split(self) -> list[str]:
         try:
             return shlex.split(self.template)
         except ValueError as error:
             raise ConfigError(f"cannot be split into words: {error}, got {self.template!r}") from None
 
     def _words(self, params: Params) -> list[str]:
+        if self.shell:
+            return ["/bin/sh", "-c", self.template]
         texts = {ALL: json.dumps(params, default=str)} | {
             name: _text(value) for name, value in params.items()
         }
-        absent = {name for name in self.optional if name not in params}
-        if self.shell:
-            texts |= dict.fromkeys(absent, "")
-            # variables, since the positional parameters change within functions and after `set`
-            places = {name: f'"${{_bopp_{place}}}"' for place, name in enumerate(texts, start=1)}
-            kept = " ".join(f"_bopp_{place}=${{{place}}}" for place in range(1, len(texts) + 1))
-            line = f"{kept}; {_replaced(self.template, places.__getitem__)}"
-            return ["/bin/sh", "-c", line, "sh", *texts.values()]
         words: list[str] = []
-        for word in self._parts():
-            if absent.isdisjoint(_mentioned(word)):
-                words.append(_replaced(word, texts.__getitem__))
-            elif word.startswith("{") and words and words[-1].startswith("-"):
+        for word in self._split():
+            found = ARGUMENT.fullmatch(word)
+            if found and found[2] in texts:
+                words.append(f"{found[1] or ''}{texts[found[2]]}")
+            elif not found or found[2] not in self.optional:
+                words.append(word)
+            elif not found[1] and words and words[-1].startswith("-") and words[-1] != "--":
                 words.pop()
         return words
 
 
-def inert(parameters: Mapping[str, Parameter]) -> list[str]:
-    """The parameters none of whose values could be code: numbers, and options that are plain words."""
-    return [
-        name
-        for name, parameter in parameters.items()
-        if parameter.numeric or all(map(_can_be_no_code, parameter.values()))
-    ]
+def _texts(values: Iterable[Any]) -> list[str]:
+    return [_text(value) for value in values if isinstance(value, str | tuple | list)]
 
 
-def _can_be_no_code(value: Any) -> bool:
-    return bool(INERT.fullmatch(_text(value)))
+def _named_in(text: str, names: Iterable[str]) -> str | None:
+    return next((name for name in (*names, ALL) if f"{{{name}}}" in text), None)
 
 
-def _mentioned(part: str) -> list[str]:
-    names: list[str] = []
-
-    def look(name: str) -> str:
-        names.append(name)
-        return ""
-
-    _replaced(part, look)
-    return names
-
-
-def _replaced(part: str, text_of: Callable[[str], str]) -> str:
-    def replacement(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return text_of(found[1])
-        if len(found[0]) == 1:
-            raise ConfigError(
-                f"a lone {found[0]!r} in {part!r}: wanted {{name}}, or {found[0] * 2} for a brace"
-            )
-        return found[0][0]
-
-    return PLACEHOLDER.sub(replacement, part)
-
-
-def _named(text: str, names: list[str]) -> str:
-    """A message with the names of the parameters whose places are in it."""
-    return re.sub(rf"{HOLE}(\d+){HOLE}", lambda found: f"{{{names[int(found[1])]}}}", text)
+def _variable(name: str) -> str:
+    return f'"${VARIABLE}{name}"' if name != ALL and IDENTIFIER.fullmatch(name) else '"$BOPP_PARAMS"'
 
 
 def _environment(params: Params) -> dict[str, str]:
     """Ours with the params, without those that we inherited and what a variable cannot hold."""
     clean = {name: text for name, text in os.environ.items() if not MENTION.fullmatch(name)}
-    texts = {
-        f"{VARIABLE}{name}": _text(one) for name, one in params.items() if re.fullmatch(r"\w+", name, re.A)
-    }
+    texts = {f"{VARIABLE}{name}": _text(one) for name, one in params.items() if IDENTIFIER.fullmatch(name)}
     texts["BOPP_PARAMS"] = json.dumps(params, default=str)
     return clean | {name: text for name, text in texts.items() if _fits(text)}
 
@@ -250,6 +221,8 @@ def _run(
     ):
         stdin.write(given.encode())
         stdin.seek(0)
+        if sys.platform == "win32" and folder and os.path.dirname(words[0]):
+            words = [str(folder / words[0]), *words[1:]]  # elsewhere a program is looked up in its folder
         try:
             ended = subprocess.run(  # noqa: S603
                 words,
@@ -258,11 +231,12 @@ def _run(
                 stdin=stdin if given else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                preexec_fn=end_with_parent,
+                **START_OPTIONS,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL, or text this system cannot encode
             reason = getattr(error, "strerror", None) or error
-            of_params = isinstance(error, ValueError) or error.errno == errno.E2BIG  # others may do better
+            too_long = getattr(error, "winerror", None) == WINDOWS_TOO_LONG
+            of_params = isinstance(error, ValueError) or error.errno == errno.E2BIG or too_long
             failed = CommandError if of_params else MissingCommand
             raise failed(f"cannot start {words[0]!r} in {str(folder or Path.cwd())!r}: {reason}") from None
         return _end_of(out), _end_of(err), ended.returncode

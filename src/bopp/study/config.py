@@ -18,7 +18,7 @@ from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.address import censored, discreet, is_url, placed, without_password
-from bopp.study.command import Command, inert
+from bopp.study.command import Command
 from bopp.study.constraints import FILE, Named, constraints
 from bopp.study.function import python_objective
 from bopp.study.knowing import Place, known
@@ -41,6 +41,7 @@ class Config:
     seed: int | None  # None: that of the study, or a random one for a new study
     recipe: Recipe | None  # None: the study's own, or bopp's default for a new study
     workers: int
+    start_method: str | None
     trial_timeout: float | None
     time_limit: float | None
     target: float | None
@@ -168,6 +169,7 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         seed=None if study.seed == "random" else study.seed,
         recipe=RECIPES[study.recipe](),
         workers=study.workers,
+        start_method=study.start_method,
         trial_timeout=study.trial_timeout,
         time_limit=study.time_limit,
         target=study.target,
@@ -209,7 +211,7 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
         raise ConfigError(f"[objective]: wanted one of python and command, got {got}", field="[objective]")
     command = Command(table.command, table.shell, folder, space.conditional, table.stdin)
     try:
-        command.check(space.parameters, inert(space.parameters))
+        command.check(space.parameters)
     except ConfigError as error:
         raise ConfigError(f"[objective] command: {error}", field="[objective] command") from None
     return command

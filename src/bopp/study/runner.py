@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bopp.called import Objective
 from bopp.errors import NoResultError, PausedStudy, StoreError
 from bopp.run.loop import Limits, run_trials
-from bopp.run.place import evaluator
+from bopp.run.place import default_workers, evaluator
 from bopp.run.progress import Meter
 from bopp.trial import Trial
 
@@ -31,15 +31,16 @@ def run_study(
     executor: Any,
     limits: Limits,
     meter: Meter,
+    start_method: str | None = None,
 ) -> None:
     """Ask, evaluate and tell; trials still untold at the end are given back.
 
     While the study is paused, what is under way is finished, and then it waits until somebody resumes it.
     """
-    at_once = _threads(executor) if workers is None else workers
+    at_once = default_workers(executor) if workers is None else workers
     ask = _Ask(study, budget, limits, meter)
     try:
-        with evaluator(objective, at_once, timeout, executor) as evaluation:
+        with evaluator(objective, at_once, timeout, executor, start_method) as evaluation:
             while not run_trials(study, ask, evaluation, at_once, meter, limits):
                 if _reached(study, limits) or not (ask.refused or study.others_at_work):
                     return
@@ -93,8 +94,3 @@ def _reached(study: Study, limits: Limits) -> bool:
         return study.problem.reaches(study.best, limits.target)
     except NoResultError:
         return False
-
-
-def _threads(executor: Any) -> int:
-    """How many evaluations to run at once: as many as a Dask cluster has threads, otherwise one."""
-    return max(1, sum(executor.nthreads().values())) if hasattr(executor, "nthreads") else 1

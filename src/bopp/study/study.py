@@ -379,6 +379,7 @@ class Study:
         workers: int | None = None,
         *,
         executor: Any = None,
+        start_method: str | None = None,
         progress: bool = True,
         target: float | None = None,
         time_limit: float | None = None,
@@ -400,6 +401,8 @@ class Study:
             workers: how many evaluations to run at once, each in its own process if more than one (1; with a
                 Dask client, as many as its cluster has threads).
             executor: a Dask client, or an executor of concurrent.futures, to evaluate elsewhere (None).
+            start_method: how to start processes: "fork", "spawn" or "forkserver"; None is to fork on Linux,
+                which a program that has initialized CUDA cannot do, and elsewhere Python's default (None).
             progress: show a progress bar with the best value, or with the size of the front (True).
             target: stop once a value is as good as this, whoever told it; of one objective only (None).
             time_limit: after this many seconds start no evaluation, and end those in other processes (None).
@@ -415,7 +418,8 @@ class Study:
         try:
             with meter(budget, progress, found(self.result) if progress else "") as show:
                 try:
-                    run_study(self, function, budget, workers, trial_timeout, executor, limits, show)
+                    ends = (workers, trial_timeout, executor, limits, show, start_method)
+                    run_study(self, function, budget, *ends)
                 except KeyboardInterrupt:
                     show.interrupted()
                     raise

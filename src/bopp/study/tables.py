@@ -37,6 +37,7 @@ RECIPES: dict[str, Callable[[], Recipe | None]] = {
     "paper-pi": lambda: Recipe.paper("pi"),
     "paper-ei": lambda: Recipe.paper("ei"),
 }
+METHODS = ("fork", "spawn", "forkserver")  # of which Windows has "spawn" alone
 PARAMETERS = {name.lower(): kind for name, kind in KINDS.items()}
 
 
@@ -57,6 +58,7 @@ FailurePolicy = Annotated[Policy, Meta(description='"stop" or "continue"')]
 Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
 RecipeName = Annotated[str, Meta(pattern=_one_of(RECIPES), description=f"one of {', '.join(RECIPES)}")]
 Kind = Annotated[str, Meta(pattern=_one_of(PARAMETERS), description=_listed(PARAMETERS))]
+StartMethod = Annotated[str, Meta(pattern=_one_of(METHODS), description=_listed(METHODS))]
 Truth = Annotated[bool, Meta(description="true or false")]
 Whole = Annotated[int, Meta(description="an integer")]
 Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
@@ -98,6 +100,7 @@ class StudyTable:
     seed: Seed = 0
     recipe: RecipeName = "default"
     workers: Count = 1
+    start_method: StartMethod | None = None
     trial_timeout: Seconds | None = None
     time_limit: Seconds | None = None
     target: Number | None = None

@@ -11,6 +11,7 @@ budget = 50                    # evaluations in total, over all runs and workers
 seed = 0                       # another seed, another search; "random" draws one
 # recipe = "random"            # or "paper-ucb", ...; without it bopp's default, kept with the study
 workers = 1                    # evaluations at the same time
+# start_method = "spawn"       # how processes are started: "fork", "spawn" or "forkserver"
 # trial_timeout = 600.0        # seconds for one evaluation, which fails after that; without it no limit
 # time_limit = 3600.0          # seconds for one run, which starts no evaluation after that
 # target = -9.0                # stop as soon as a trial is this good
@@ -25,10 +26,11 @@ lease = 60.0                   # seconds after which the trial of a worker that 
 [objective]                    # leave it out for experiments by hand, with bopp ask and bopp tell
 python = "objective:loss"      # the function loss in objective.py, beside this file
 
-# Or any program. Each {name} becomes the value of a parameter, {params} all of them as JSON. The value is the
-# last line it prints, one number alone, or a line {"value": 0.25}; an exit code other than 0 is a failure.
-# command = "python train.py --rate {rate} --momentum {momentum} --warmup {warmup} --method {method}"
-# shell = false                # true: let /bin/sh run it, for pipes and variables
+# Or any program. An argument {name} or --option={name} becomes the value of a parameter, {params} all of them
+# as JSON. The value is the last line it prints, one number alone, or a line {"value": 0.25}; an exit code other
+# than 0 is a failure.
+# command = "python train.py --rate={rate} --momentum={momentum} --warmup={warmup} --method={method}"
+# shell = false                # true: let /bin/sh run it; values are then in "$BOPP_PARAM_rate" and so on
 # stdin = false                # true: give it all parameters as JSON on standard input
 
 [space]
