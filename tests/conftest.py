@@ -22,7 +22,11 @@ pytest_plugins = ["support.faults"]
 if room() != "/tmp":
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room())  # tmp_path in memory: no file waits for a disk
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+# a shell ignores SIGINT in the background and nohup SIGHUP, and programs that tests start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in SIGNALS:
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)  # which a program that is started does not inherit
 
 settings.register_profile("fast", max_examples=25, deadline=None)  # a busy machine is no failure
 settings.register_profile("thorough", max_examples=200, deadline=None)

@@ -74,6 +74,7 @@ def crash(command: str, folder: Path, params: dict[str, Any]) -> float:
     return 1.0
 
 
+@pytest.mark.endurance
 def test_a_time_out_ends_all_that_was_started(folder: Path) -> None:
     commands = list(STARTS.values())
 
@@ -102,6 +103,7 @@ def test_what_an_evaluation_leaves_behind_is_ended(objective: Any, folder: Path)
             assert (ended[0][1] == 1.0) is (objective is leave)
 
 
+@pytest.mark.endurance
 def test_other_evaluations_go_on_when_one_is_cleared_away(folder: Path) -> None:
     busy, brief = folder / "busy", folder / "brief"
     for path in (busy, brief):
@@ -171,6 +173,7 @@ def _is_of(run: subprocess.Popen[bytes], process: Path) -> bool:
         return False
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(30)
 @pytest.mark.parametrize(
     ("kind", "how"),
@@ -191,6 +194,7 @@ def test_nothing_that_a_study_started_outlives_its_killed_run(
     figure(f"{kind}, killed {how}: {time.monotonic() - began:.1f} s")
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(30)
 def test_nothing_that_a_function_started_outlives_its_killed_run(folder: Path) -> None:
     words = [sys.executable, "-c", SCRIPT, STARTS["a daemon"]]

