@@ -17,6 +17,12 @@ from bopp.run.interrupts import SIGNALS
 from support.commands import Bopp, Ended
 from support.postgres import Server, binaries, no_server, room
 
+if sys.platform == "win32":  # these are about signals, forks and locks that Windows lacks
+    POSIX = "benchmark_history benchmark_regret cli_study conditions contest contest_lead contest_report"
+    POSIX += " contest_statistics dashboard_attacks files goals_benchmark paper_runs platforms run_interrupts"
+    POSIX += " study_keeping study_store view_importance"
+    collect_ignore = [f"test_{name}.py" for name in POSIX.split()]
+
 pytest_plugins = ["support.faults"]
 
 if room() != "/tmp":

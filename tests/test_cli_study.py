@@ -743,6 +743,14 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(
     assert sequence(here) == uninterrupted
 
 
+def test_a_file_and_the_command_line_say_how_processes_are_started(bopp: Bopp, here: Path) -> None:
+    written(here, WAYS["python"], recipe="random", budget=1, start_method="forkserver")
+    assert bopp("run").code == 0
+    assert_refused(bopp("run", "--budget", 2, "--start-method", "thread"), 2, "start_method", "thread")
+    written(here, WAYS["python"], recipe="random", start_method="threads")
+    assert_refused(bopp("run"), 2, "start_method", "fork")
+
+
 @pytest.mark.fault(5)
 @pytest.mark.parametrize(
     ("way", "number"),

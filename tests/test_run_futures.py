@@ -1,16 +1,19 @@
 import math
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from bopp import Float, Optimizer, Trial
+from bopp import Float, Optimizer, Recipe, Result, Trial, maximize, minimize
 from bopp.errors import RecipeError
 from bopp.run.futures import Futures
 from bopp.run.loop import Limits, run_trials
 from bopp.run.progress import Silent
+
+SPACE = {"x": Float(0, 1)}
 
 
 def square(params: dict[str, Any]) -> float:
@@ -55,6 +58,25 @@ def test_what_the_executor_cannot_send_is_a_failed_trial() -> None:
         value, error = ended(evaluation)[0]
     assert value is None
     assert error
+
+
+@pytest.mark.parametrize("run", [minimize, maximize])
+def test_an_executor_evaluates_so_many_at_once(run: Callable[..., Result]) -> None:
+    both = threading.Barrier(2)
+
+    def together(params: dict[str, Any]) -> float:
+        both.wait(30.0)  # or it fails
+        return square(params)
+
+    with ThreadPoolExecutor(2) as threads:
+        result = run(together, SPACE, 4, executor=threads, workers=2, progress=False, recipe=Recipe.random())
+        assert [trial.state for trial in result.trials] == ["done"] * 4
+        result = run(square, SPACE, 2, executor=threads, progress=False, recipe=Recipe.random())
+        assert [trial.state for trial in result.trials] == ["done"] * 2
+        with pytest.raises(RecipeError, match="start_method"):
+            run(square, SPACE, executor=threads, start_method="spawn", progress=False)
+    with pytest.raises(RecipeError, match="executor"):
+        run(square, SPACE, executor=3, progress=False)
 
 
 def test_a_deadline_ends_the_waiting() -> None:

@@ -1,12 +1,13 @@
 import math
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -107,15 +108,25 @@ def test_processes_are_started_in_any_way(start_method: str) -> None:
     assert ended(square, 1, start_method=start_method) == {0: (1.0, None)}
 
 
-def test_only_a_fork_by_default_warns_of_no_threads() -> None:
-    """Python 3.12 and later warn of a fork beside threads."""
-    if sys.version_info < (3, 12):
-        pytest.skip("this Python does not warn")
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(time.sleep, 0).result()
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
+def test_only_a_fork_that_was_asked_for_warns_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python 3.12 and later do in a process with several threads."""
+
+    def fork() -> int:
+        warnings.warn("This process (pid=1) is multi-threaded, use of fork()", DeprecationWarning, 2)
+        return usual()
+
+    usual = os.fork
+    monkeypatch.setattr(os, "fork", fork)
+    monkeypatch.setattr("bopp.run.supervisor._evaluated", answer_at_once)
+    if sys.platform == "linux":
         assert ended(square, 1) == {0: (1.0, None)}
-        with pytest.warns(DeprecationWarning, match="fork"):
-            ended(square, 1, start_method="fork")
+    with pytest.warns(DeprecationWarning, match="multi-threaded"):
+        ended(square, 1, start_method="fork")
+
+
+def answer_at_once(*_: object) -> bytes:
+    return pickle.dumps((1.0, None))
 
 
 @pytest.mark.endurance
