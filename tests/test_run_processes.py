@@ -247,7 +247,7 @@ def _below(pid: int) -> list[psutil.Process]:
 
 def alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
     return False
 
 
