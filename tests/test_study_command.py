@@ -73,7 +73,12 @@ def test_any_text_keeps_its_place_among_the_words(text: str) -> None:
     assert Command("a {x} --b={x} c")._words({"x": text}) == ["a", text, f"--b={text}", "c"]
 
 
-WRITTEN = [(1e-300, "1e-300"), (0.1 + 0.2, "0.30000000000000004"), (1.0, "1.0"), (np.float64(0.1), "0.1")]
+WRITTEN: list[tuple[Any, str]] = [
+    (1e-300, "1e-300"),
+    (0.1 + 0.2, "0.30000000000000004"),
+    (1.0, "1.0"),
+    (np.float64(0.1), "0.1"),
+]
 WRITTEN += [(3, "3"), (np.int64(3), "3"), (10**100, str(10**100)), (True, "true"), (None, "null")]
 WRITTEN += [((64, 32), "[64, 32]"), (("a", (1, 2.5)), '["a", [1, 2.5]]'), ("true", "true")]
 
