@@ -63,8 +63,8 @@ class Command:
     stdin: bool = False
 
     def __call__(self, params: Params, /) -> float | dict[str, Any]:
-        texts = {name: _texts([value]) for name, value in params.items()}
-        self._check(dict.fromkeys(self.optional, []) | texts)
+        absent: Texts = {name: [] for name in self.optional}
+        self._check({**absent, **{name: _texts([value]) for name, value in params.items()}})
         given = json.dumps(params, default=str)
         out, err, code = _run(
             self._words(params), self.folder, _environment(params), given if self.stdin else ""
