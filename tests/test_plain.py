@@ -199,12 +199,14 @@ ROW = {
 
 FLOAT = {"kind": "Float", "low": 0, "high": 1, "log": False}
 INT, CHOICE = FLOAT | {"kind": "Int"}, {"kind": "Choice", "ordered": False}
+WRONG_OPTIONS: list[Any] = [[], "ab", None, ["a", "a"], [["a"]]]
+WRONG_VALUES: list[Any] = [None, 1, "1.5", True, math.nan, math.inf, [1.5], {}]
 WRONG_PARAMETERS: list[Any] = [
     *(None, {}, [], {"kind": "Float", "low": 0, "high": 1}),
     *(FLOAT | {"kind": "Real"}, FLOAT | {"kind": ["Float"]}, FLOAT | {"low": 1, "high": 0}),
     *(FLOAT | {"low": "0"}, FLOAT | {"low": math.nan}, FLOAT | {"high": math.inf}, FLOAT | {"high": 10**400}),
     *(INT | {"high": 1.5}, INT | {"high": 2**53 + 1}, INT | {"low": True, "high": 5}),
-    *(CHOICE | {"options": one} for one in ([], "ab", None, ["a", "a"], [["a"]])),
+    *(CHOICE | {"options": one} for one in WRONG_OPTIONS),
     *(CHOICE | {"options": [one]} for one in ({"tuple": 5}, {"list": [5]}, {"tuple": [{}]})),
 ]
 
@@ -245,7 +247,7 @@ WRONG_FIELDS: dict[str, list[Any]] = {
     "state": ["waiting", None, ["done"], "failed", "asked"],
     "values": [
         *(None, [], 1.5, {}, {"error": 1.5}, {"value": 1.5, "more": 1.5}),
-        *({"value": one} for one in (None, 1, "1.5", True, math.nan, math.inf, [1.5], {})),
+        *({"value": one} for one in WRONG_VALUES),
         *({"value": {"number": one}} for one in ("nan", "many")),
     ],
     "value": [1.5],

@@ -75,7 +75,9 @@ def run(
     config = load(file)
     if seed is not None:
         config = replace(config, seed=_seed(seed))
-    job = _job_of(config, workers or config.workers, budget, trial_timeout, time_limit, failures, start_method)
+    job = _job_of(
+        config, workers or config.workers, budget, trial_timeout, time_limit, failures, start_method
+    )
     with opened(config, None, config.lease, given(earlier, config)) as study:
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
