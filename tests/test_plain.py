@@ -200,6 +200,7 @@ ROW = {
 FLOAT = {"kind": "Float", "low": 0, "high": 1, "log": False}
 INT, CHOICE = FLOAT | {"kind": "Int"}, {"kind": "Choice", "ordered": False}
 WRONG_OPTIONS: list[Any] = [[], "ab", None, ["a", "a"], [["a"]]]
+WRONG_TUPLES: list[Any] = [{"tuple": 5}, {"list": [5]}, {"tuple": [{}]}]
 WRONG_VALUES: list[Any] = [None, 1, "1.5", True, math.nan, math.inf, [1.5], {}]
 WRONG_PARAMETERS: list[Any] = [
     *(None, {}, [], {"kind": "Float", "low": 0, "high": 1}),
@@ -207,7 +208,7 @@ WRONG_PARAMETERS: list[Any] = [
     *(FLOAT | {"low": "0"}, FLOAT | {"low": math.nan}, FLOAT | {"high": math.inf}, FLOAT | {"high": 10**400}),
     *(INT | {"high": 1.5}, INT | {"high": 2**53 + 1}, INT | {"low": True, "high": 5}),
     *(CHOICE | {"options": one} for one in WRONG_OPTIONS),
-    *(CHOICE | {"options": [one]} for one in ({"tuple": 5}, {"list": [5]}, {"tuple": [{}]})),
+    *(CHOICE | {"options": [one]} for one in WRONG_TUPLES),
 ]
 
 

@@ -20,7 +20,6 @@ from bopp import Params, Study
 from support.faults import Figure
 from support.workers import PATIENCE, bowl, kept, opened, started, succeeded, trials_of
 
-
 pytestmark = pytest.mark.endurance
 
 
