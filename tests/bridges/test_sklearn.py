@@ -273,7 +273,6 @@ def test_the_estimators_of_a_list_are_handed_on_and_stay_unfitted() -> None:
         None,
         {1, 2},
         np.array(3),
-        (2, 1),
         loguniform(1, 10, -5),
     ],
 )
