@@ -739,11 +739,11 @@ def test_knowing_the_symmetry_makes_both_sides_known() -> None:
         (lambda: minimize(branin, PLANE, target="3"), ["target", "'3'"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, recipe="paper"), ["recipe", "'paper'"]),  # type: ignore[arg-type]
         (lambda: minimize(branin, PLANE, callback=3), ["callback", "3"]),  # type: ignore[arg-type]
-        (lambda: minimize(branin, PLANE, seed=-1), ["seed", ">= 0", "-1"]),
+        (lambda: minimize(branin, PLANE, seed=-1), ["seed", "from 0", "-1"]),
         (lambda: minimize(None, PLANE), ["objective", "None"]),  # type: ignore[arg-type]
         (lambda: minimize(3.5, PLANE), ["objective", "3.5"]),  # type: ignore[arg-type]
         (lambda: Optimizer(PLANE, direction="up"), ["direction", "'minimize'", "'up'"]),  # type: ignore[arg-type]
-        (lambda: Optimizer(PLANE, seed=-1), ["seed", ">= 0", "-1"]),
+        (lambda: Optimizer(PLANE, seed=-1), ["seed", "from 0", "-1"]),
         (lambda: Optimizer(PLANE, seed=1.5), ["seed", "integer", "1.5"]),  # type: ignore[arg-type]
         (lambda: Optimizer(PLANE, recipe="paper"), ["recipe", "'paper'"]),  # type: ignore[arg-type]
         (lambda: Optimizer(PLANE).ask(0), ["ask", ">= 1", "0"]),
@@ -802,8 +802,6 @@ def test_a_mistyped_option_is_named_as_python_names_it() -> None:
 
 
 def test_values_that_came_with_the_one_that_ends_the_run_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "bopp.optimizer.evaluator", lambda objective, workers, timeout: InThisProcess(objective)
-    )
+    monkeypatch.setattr("bopp.optimizer.evaluator", lambda objective, *_: InThisProcess(objective))
     result = minimize(branin, PLANE, budget=8, workers=3, target=math.inf, progress=False)
     assert [trial.state for trial in result.trials] == ["done"] * 3

@@ -108,7 +108,7 @@ def test_an_older_store_is_migrated_and_keeps_its_data(
         with open_study(url, "small") as study:
             assert version(url) == [1 + steps]
             assert (study.direction, study.seed) == ("maximize", 7)
-            assert [(t.state, t.value, t.params["x"]) for t in study.trials] == [
+            assert [(t.state, t.values.get("value"), t.params["x"]) for t in study.trials] == [
                 ("done", 1.5, 0.0),
                 ("failed", None, 0.1),
                 ("asked", None, 0.2),
