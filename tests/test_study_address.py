@@ -8,88 +8,62 @@ import pytest
 import sqlalchemy as sa
 
 import bopp as library
-from bopp.errors import BoppError, ConfigError, StoreError
-from bopp.study.address import censored, hidden, is_url, shown, understood, without_password
+from bopp.errors import BoppError, ConfigError
+from bopp.study.address import censored, hidden, is_url, shown, understood
 from bopp.study.config import load
 from support.commands import Bopp
 from support.postgres import Server
 
 SECRET = "S3CRET"
 
-UNREADABLE = [
+WRONG = [
     "postgresql//u:S3CRET@h",
     "postgresql:/u:S3CRET@h/db",
     "postgresql:u:S3CRET@h/db",
     "postgresql://u:S3CRET",
-    "postgresql://u:S3CRET/db",
     "postgresql://u@h:S3CRET/db",
     "postgresql%3A//u:S3CRET@h/db",
-    "postgresql:%2F%2Fu:S3CRET@h",
-    "postgresql ://u:S3CRET@h/db",
     " postgresql://u:S3CRET@h/db",
     "postgresql:\\\\u:S3CRET@h",
-    "host=h user=u password=S3CRET",
-    "host=h user=u password='S3CRET'",
-    'host=h user=u password="p S3CRET"',
+    "host=h user=u password='p S3CRET'",
     "PGPASSWORD=S3CRET postgresql://h/db",
-    "u:S3CRET@h/db",
     "//u:S3CRET@h/db",
-    "://u:S3CRET@h/db",
     "x:S3CRET@",
-]
-"""What is no URL at all."""
-
-SPLIT_WRONGLY = [
-    "postgresql://u:p@S3CRET@host/db",
+    # a piece of the password, or of what follows it, is taken for a host or a database
     "postgresql://u:p@S3CRET@h:5432/db",
-    "postgresql://u:p@@S3CRET@h",
-    "postgresql://u:p\t@S3CRET@h",
     "postgresql://u:p@a/S3CRET@h/db",
     "postgresql:///u:S3CRET@h/db",
     "postgresql://u/S3CRET@h/db",
     "postgresql://u%3AS3CRET@h/db",
     "postgresql://u%3AS3CRET%40h/db",
-    "postgresql://u\n:S3CRET@h/d\nb",
     "postgresql://u:S3CRET@h/db\n",
     "postgresql://u:S3CRET@[h/db",
     "postgresql://u@h/db;password=S3CRET",
     "postgresql://u@h/db&password=S3CRET",
     "postgresql://u@h/db password=S3CRET",
-]
-"""Where a piece of the password, or of what follows it, is taken for a host or a database."""
-
-OTHER_STORES = [
-    "POSTGRESQL://u:S3CRET@h/db",
-    "Postgres://u:S3CRET@h/db",
-    "postgres://u:p@S3CRET@h/db",
+    # other stores
+    "Postgres://u:p@S3CRET@h/db",
     "postgresql+psycopg2://u:S3CRET@h/db",
     "mysql://u:p@S3CRET@h/db",
     "sqlite://u:S3CRET@h/db",
     "sqlite:///x.db?password=S3CRET",
+    "sqlite:///postgresql://u:S3CRET@h/db",
 ]
-NO_FILES = ["sqlite:///postgresql://u:S3CRET@h/db", "sqlite:////nowhere/x:S3CRET@h.db"]
 
 READABLE = [
-    "postgresql://u:S3CRET@127.0.0.1:1/db",
     "postgresql://u:p/S3CRET@127.0.0.1:1/db",
     "postgresql://u:p:S3CRET@127.0.0.1:1/db",
-    "postgresql://u:p?S3CRET@127.0.0.1:1/db",
     "postgresql://u:p%40S3CRET@127.0.0.1:1/db",
-    "postgresql://u: S3CRET@127.0.0.1:1/db",
     "postgresql://u:p\nS3CRET@127.0.0.1:1/db",
     "postgresql://u@127.0.0.1:1/db?password=S3CRET",
-    "postgresql://u@127.0.0.1:1/db?sslpassword=S3CRET",
-    "postgresql://u@127.0.0.1:1/db?passfile=/S3CRET",
     "postgresql://u@127.0.0.1:1/db?sslmode=require&sslkey=/S3CRET",
-    "postgresql://u@127.0.0.1:1/db?service=S3CRET",
     "postgresql://u@127.0.0.1:1/db?options=S3CRET",
     "postgresql://u@127.0.0.1:1/db?connect_timeout=S3CRET",
-    "postgresql://u@127.0.0.1:1/db?require_auth=S3CRET",
     "postgresql://u:p@S3CRET-%00",
 ]
 """What reaches the library of PostgreSQL, which has words of its own for what it does not like."""
 
-WRONG = [*UNREADABLE, *SPLIT_WRONGLY, *OTHER_STORES, *NO_FILES]
+ignore_unclosed = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture
@@ -100,28 +74,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.fault(39)
-@pytest.mark.parametrize("url", WRONG)
-def test_no_error_of_a_wrong_url_has_a_piece_of_its_password(url: str, here: Path) -> None:
-    with pytest.raises(BoppError) as caught:
-        library.open_study(url, "a study", read_only=True)
-    assert SECRET not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("url", READABLE)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_no_error_of_a_server_has_a_piece_of_its_password(url: str, here: Path) -> None:
+@pytest.mark.parametrize("url", [*WRONG, *READABLE])
+@ignore_unclosed
+def test_no_error_has_a_piece_of_a_password(url: str, here: Path) -> None:
     with pytest.raises(BoppError) as caught:
         library.open_study(url, "a study", read_only=True)
     gc.collect()
     assert SECRET not in str(caught.value)
+    assert url in READABLE or "\n" not in str(caught.value)
 
 
 @pytest.mark.fault(39)
-@pytest.mark.parametrize(
-    "url", [UNREADABLE[0], UNREADABLE[11], SPLIT_WRONGLY[0], NO_FILES[0], READABLE[6], READABLE[12]]
-)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("url", [WRONG[0], WRONG[8], WRONG[12], WRONG[-1], READABLE[3], READABLE[6]])
+@ignore_unclosed
 def test_no_command_shows_a_piece_of_a_password(url: str, bopp: Bopp, here: Path) -> None:
     commands = [
         ("status", url),
@@ -130,6 +95,7 @@ def test_no_command_shows_a_piece_of_a_password(url: str, bopp: Bopp, here: Path
         ("run", url),
         ("worker", url, "a study", "--command", "echo {x}"),
         ("migrate", "--in", url),
+        ("status", "a study", "one too many", url),
     ]
     for words in commands:
         ended = bopp(*words)
@@ -139,22 +105,19 @@ def test_no_command_shows_a_piece_of_a_password(url: str, bopp: Bopp, here: Path
 
 
 @pytest.mark.parametrize("url", [*WRONG, *READABLE])
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_no_error_of_a_study_file_has_a_piece_of_a_password(url: str, here: Path) -> None:
+    quoted = '"' + url.replace("\\", "\\\\").replace("\n", "\\n") + '"'
+    for document in (
         '[study]\nname = "s"\nbudget = 1\nstore = {0}\n[space]\nx = {{ type = "float" }}\n',
         '[study]\nname = "s"\nbudget = 1\nstore = [{0}]\n',
         '[study]\nname = "s"\nbudget = {0}\n',
         '[study]\nname = "s"\nbudget = 1\n{0} = 1\n',
         "{0} = 1\n",
-    ],
-)
-def test_no_error_of_a_study_file_has_a_piece_of_a_password(document: str, url: str, here: Path) -> None:
-    quoted = '"' + url.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") + '"'
-    (here / "study.toml").write_text(document.format(quoted))
-    with pytest.raises(ConfigError) as caught:
-        load(here / "study.toml")
-    assert SECRET not in str(caught.value)
+    ):
+        (here / "study.toml").write_text(document.format(quoted))
+        with pytest.raises(ConfigError) as caught:
+            load(here / "study.toml")
+        assert SECRET not in str(caught.value)
 
 
 def test_a_config_is_shown_without_its_password(here: Path) -> None:
@@ -168,7 +131,7 @@ def test_a_config_is_shown_without_its_password(here: Path) -> None:
 
 
 def test_what_to_write_in_a_password_is_said() -> None:
-    with pytest.raises(BoppError, match=r"write %40 for @, %3A for :"):
+    with pytest.raises(BoppError, match=r"%40 for @"):
         understood("postgresql://u:p@ss@host/db")
     url, path = understood("postgresql://u:p%40ss@host/db")
     assert (url.password, url.host, path) == ("p@ss", "host", None)
@@ -195,9 +158,15 @@ def test_what_is_no_secret_is_shown(url: str) -> None:
         assert censored(text) == text
 
 
+def test_a_good_url_is_shown_without_its_password() -> None:
+    url = "postgresql://me:S3CRET@host:5433/db"
+    assert shown(url) == "postgresql://me:***@host:5433/db"
+    assert censored(f"cannot open {url}: no") == "cannot open postgresql://me:***@host:5433/db: no"
+
+
 def test_a_user_with_an_at_sign_may_come_in_but_is_not_shown() -> None:
     assert understood("postgresql://me%40server:S3CRET@host/db")[0].username == "me@server"
-    assert shown("postgresql://me%40server:S3CRET@host/db") == "postgresql://***"
+    assert shown("postgresql://me%40server:S3CRET@host/db") == "postgresql://host/db"
 
 
 @pytest.mark.parametrize("name", ["study.toml", "a:b.toml", "me@home.toml", "my study.toml", "C:/x.toml"])
@@ -211,12 +180,6 @@ def test_a_file_that_is_there_is_no_url(here: Path) -> None:
     assert not is_url("u:p@h")
 
 
-def test_the_beginning_of_a_wrong_url_is_shown() -> None:
-    assert without_password("run.db") == "run.db"
-    assert without_password("postgresql://host:port/base") == "postgresql://host***"
-    assert without_password("postgresql//me:pw@h") == "postgresql//***"
-
-
 def test_what_a_database_says_is_shown_without_secrets() -> None:
     url = sa.make_url("postgresql://me:pass@h/db?sslmode=on&passfile=/a/b&x=on")
     assert (
@@ -224,24 +187,18 @@ def test_what_a_database_says_is_shown_without_secrets() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@ignore_unclosed
 def test_a_real_server_that_refuses_a_password_does_not_tell_it(
-    postgres_server: Server, bopp: Bopp, here: Path, tmp_path: Path
+    postgres_server: Server, bopp: Bopp, here: Path
 ) -> None:
     url = postgres_server.create_database()
     wrong = re.sub(r"//[^@/]*@", "//nobody_there:S3CRET@", url)
     assert wrong != url
-    for address in (
-        wrong,
-        f"{wrong}?password=S3CRET",
-        f"{url}?sslmode=S3CRET&password=S3CRET",
-        f"{url}-S3CRET@h",
-    ):
-        with pytest.raises((StoreError, BoppError)) as caught:
+    for address in (wrong, f"{wrong}?password=S3CRET", f"{url}-S3CRET@h"):
+        with pytest.raises(BoppError) as caught:
             library.open_study(address, "a study", read_only=True)
         ended = bopp("status", address)
         assert ended.code in (2, 3)
-        if "sslmode" not in address:
-            assert SECRET not in str(caught.value) + ended.err
+        assert SECRET not in str(caught.value) + ended.err
     gc.collect()
     postgres_server.drop_database(url)

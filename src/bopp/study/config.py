@@ -17,7 +17,7 @@ from bopp.problem import Constraint, Direction, Problem
 from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.space import Params, Space
-from bopp.study.address import censored, discreet, is_url, placed, without_password
+from bopp.study.address import censored, discreet, is_url, placed
 from bopp.study.command import Command
 from bopp.study.constraints import FILE, Named, constraints
 from bopp.study.function import python_objective
@@ -102,7 +102,7 @@ class Config:
 def load(path: Path) -> Config:
     """The study that a file describes; nothing is imported or run."""
     if is_url(str(path)):
-        raise ConfigError(f"wanted a study file, got the URL {without_password(str(path))!r}")
+        raise ConfigError(f"wanted a study file, got the URL {discreet(str(path))!r}")
     try:
         document = _parsed(path)
         for name in document:
@@ -250,7 +250,7 @@ def _resolved(url: str, folder: Path) -> str:
     try:
         parsed = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        got = shown(without_password(url))
+        got = shown(url)
         raise ConfigError(f"[study] store: wanted {wanted(Url)}, got {got}", field="[study] store") from None
     if parsed.get_backend_name() != "sqlite":
         return url
