@@ -401,7 +401,7 @@ def test_a_wrong_request_is_one_line_and_changes_nothing(
     assert_plain(ended.err)
     assert len(ended.err) < 700
     after = files(told)
-    assert after == before | {name: after[name] for name in after if name.endswith(".db-turn")}
+    assert after == before | {name: after[name] for name in after if name.endswith(".db.lock")}
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -1,13 +1,11 @@
 import os
 import stat
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bopp.files import write_whole
-from bopp.study.turns import by_file
 
 
 def refuse(*_: object) -> None:
@@ -184,10 +182,3 @@ def test_nobody_reads_the_new_content_before_the_permissions_are_right(
     monkeypatch.setattr(os, "fsync", fsync)
     write_whole(tmp_path / "file", b"after")
     assert seen == [0o600]
-
-
-@pytest.mark.fault(45)
-def test_the_file_of_turns_is_not_made_behind_a_planted_link(tmp_path: Path) -> None:
-    (tmp_path / "a.db-turn").symlink_to(tmp_path / "theirs")
-    with by_file(tmp_path / "a.db-turn")(1, time.monotonic() + 1.0):
-        assert not (tmp_path / "theirs").exists()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import gc
 import math
 import os
@@ -29,7 +28,7 @@ import bopp
 from bopp import Choice, Float, Int, Optimizer, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StoreError, StudyError, TellError
 from bopp.parameter import Parameter
-from bopp.study import identity, keeping
+from bopp.study import identity
 from bopp.study.store import Store
 from support.forks import in_child
 
@@ -65,12 +64,10 @@ def _kept(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> str:
 
 @pytest.fixture(autouse=True)
 def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End every connection and renewal, also of studies that a test dropped or could not open."""
+    """End every connection, also of studies that a test dropped or could not open."""
     stores: list[Store] = []
     monkeypatch.setattr(Store, "__init__", _noted(Store.__init__, stores.append))
     yield
-    for ticket in list(keeping._held):
-        keeping.leave(ticket)
     for store in stores:
         store.close()
 
@@ -478,11 +475,6 @@ def silent(url: str, lease: float) -> Trial:
     return trial
 
 
-def renewed() -> int:
-    """How many leases are renewed for this process."""
-    return len(keeping._held)
-
-
 def ended(check: Callable[[], bool], within: float = 5.0) -> bool:
     """Whether something becomes true in time."""
     end = time.monotonic() + within
@@ -567,7 +559,6 @@ def test_a_trial_without_a_lease_is_never_taken(kept: str) -> None:
     by_hand, other = opened(kept, lease=None), opened(kept, lease=0.3)
     trial = by_hand.ask()
     by_hand.close()
-    assert renewed() == 0
     for _ in range(4):
         assert other.tell(other.ask(), 0.0).number > 0
         time.sleep(0.1)
@@ -660,7 +651,6 @@ def test_closing_gives_back_what_was_not_told(kept: str) -> None:
     study = opened(kept)
     told, _ = study.tell(study.ask(), 1.0), study.ask()
     study.close()
-    assert renewed() == 0
     assert opened(kept).ask().number == 1
     assert opened(kept).trials[0] == told
     study.close()
@@ -684,17 +674,6 @@ def test_a_closed_study_can_be_used_again(kept: str) -> None:
         assert other.ask().number == number
 
 
-def test_a_study_that_is_dropped_leaves_its_trial(tmp_path: Path) -> None:
-    study = opened(f"sqlite:///{tmp_path}/a.db", 0.3)
-    study.ask()
-    assert renewed() == 1
-    gone = weakref.ref(study)
-    del study
-    gc.collect()
-    assert gone() is None
-    assert renewed() == 0
-
-
 @pytest.mark.parametrize("lease", [0, -1.0, math.inf, math.nan, "60", (1,)])
 def test_leases_that_are_none(tmp_path: Path, lease: Any) -> None:
     with pytest.raises(RecipeError, match="lease"):
@@ -710,7 +689,7 @@ def test_a_wrong_lease_creates_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["suggested", "queued", "left by the dead"])
 @pytest.mark.contract
 def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> None:
-    """Turns keep two from planning at once; where they fail, the claim itself decides."""
+    """The suggestion lock keeps two from planning at once; without it, the claim itself decides."""
     one, other = opened(kept), opened(kept)
     one.tell(one.ask(), 1.0)
     if kind == "queued":
@@ -731,9 +710,11 @@ def test_of_two_with_the_same_plan_one_has_the_trial(kept: str, kind: str) -> No
 
 
 @pytest.mark.contract
-def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suggestion_without_the_lock_does_no_harm(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A trial is asked for and given back, while somebody else looks for a suggestion."""
-    monkeypatch.setattr("bopp.study.turns.TURN", 0.1)
+    monkeypatch.setattr("bopp.study.suggestion_lock.WAIT", 0.1)
     study, other = opened(postgres_url), opened(postgres_url)
     leases = study._ledger.leases
 
@@ -744,18 +725,6 @@ def test_a_turn_that_is_lost_does_no_harm(postgres_url: str, monkeypatch: pytest
 
     study._ledger.leases = later  # type: ignore[method-assign, assignment]
     assert study.ask().number == 0
-
-
-def test_a_file_system_without_locks_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "no locks available")
-
-    study = opened(f"sqlite:///{tmp_path}/a.db")
-    monkeypatch.setattr("fcntl.lockf", none)
-    monkeypatch.setattr("bopp.study.turns.TURN", 1.0)
-    began = time.monotonic()
-    study.ask()
-    assert time.monotonic() - began < 0.9
 
 
 # forks; 3.12 warns of threads, and of those of a study none holds a lock

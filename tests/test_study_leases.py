@@ -14,13 +14,14 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 import sqlalchemy as sa
 
 from bopp import Params, Study
 from bopp.errors import LateTell, TellError
-from bopp.study import keeping
+from bopp.study import identity
 from bopp.study.store import Moment, Store
 from support.faults import Figure
 from support.postgres import Server
@@ -210,7 +211,7 @@ def lost_trial(url: str) -> tuple[Study, Study, Any]:
     """One who lost its trial, the one who has it, and the trial."""
     loser, winner = opened(url, lease=0.5), opened(url, lease=0.5)
     trial = loser.ask()
-    keeping.leave(*loser._tickets.of(trial.number))
+    change(url, "UPDATE bopp_trials SET lease = 0, lease_until = 0")
     deadline = time.monotonic() + PATIENCE
     while winner.ask_within(1) is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -413,14 +414,21 @@ def test_times_are_utc_whatever_the_zone(url: str, postgres_server: Server) -> N
 
 def test_a_process_that_may_not_be_looked_at_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where /proc hides the processes of other users."""
-    from bopp.study import identity
+
+    def hidden(pid: int) -> None:
+        raise psutil.NoSuchProcess(pid)
 
     mine = identity.name()
-
-    def hidden(path: Path, *_: Any, **__: Any) -> Any:
-        raise FileNotFoundError(path)
-
     assert not identity.is_dead(mine)
-    for name in ("open", "read_text", "read_bytes"):
-        monkeypatch.setattr(Path, name, hidden)
+    monkeypatch.setattr(psutil, "Process", hidden)
+    assert not identity.is_dead(mine)
+
+
+@pytest.mark.fault(19)
+def test_a_clock_that_is_set_makes_nobody_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system derives the time of its boot from its clock, and psutil the time of a birth from that."""
+    mine, boot = identity.name(), psutil.boot_time()
+    monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: boot + 3600.0)
+    assert psutil.boot_time() == boot + 3600.0
+    assert identity.name() == mine
     assert not identity.is_dead(mine)

@@ -117,7 +117,7 @@ def made(folder: Path) -> Path:
         for number in range(40):
             study.note(study.tell(study.ask(), float(number)), "n" * 300)
         study.ask()
-    (folder / "a.db-turn").unlink()
+    (folder / "a.db.lock").unlink()
     return folder / "a.db"
 
 

@@ -167,7 +167,7 @@ def test_a_new_file_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(os, "link", refused)
     assert opened(tmp_path / "a.db").ask().number == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"a.db", "a.db-turn"}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.db", "a.db.lock"}
 
 
 def test_a_file_of_another_is_not_replaced_where_no_links_can_be_made(

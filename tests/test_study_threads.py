@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
         return list(pool.map(begin, range(threads)))
 
 
+class Unlocked:
+    """Lets everybody suggest at once, so that only the claim decides."""
+
+    def hold(self, _study: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 def ask_and_tell(recorder: Study | Optimizer) -> Callable[[int], list[Trial]]:
     """Each thread asks for trials and tells a value that only it gives."""
 
@@ -66,11 +74,11 @@ def all_told_once(recorder: Study | Optimizer, told: list[list[Trial]]) -> None:
 
 
 @pytest.mark.fault(32)
-@pytest.mark.parametrize("turn", [30.0, 1e-4], ids=["in turn", "turns are missed"])
-def test_threads_ask_and_tell_on_one_study(url: str, turn: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bopp.study.turns.TURN", turn)
+@pytest.mark.parametrize("locked", [True, False], ids=["in turn", "without the lock"])
+def test_threads_ask_and_tell_on_one_study(url: str, locked: bool) -> None:
     with opened(url) as study:
-        study._store._turns._wait = turn
+        if not locked:
+            study._store._suggestion_lock = Unlocked()  # type: ignore[assignment]
         all_told_once(study, at_once(ask_and_tell(study)))
         assert study.held == frozenset()
 
@@ -109,19 +117,12 @@ def test_threads_do_everything_at_once_on_one_optimizer() -> None:
     assert sorted(queued) == sorted((w / 10, s / 10) for w in range(THREADS) for s in range(20))
 
 
-@pytest.mark.parametrize("turn", [30.0, 1e-4], ids=["in turn", "turns are missed"])
-def test_what_a_thread_holds_is_renewed_whatever_others_do(
-    tmp_path: Any, turn: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bopp.study.turns.TURN", turn)
+@pytest.mark.endurance
+def test_what_a_thread_holds_is_renewed_whatever_others_do(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     with opened(url, 1.2) as study, opened(url, 1.2) as other:
-        study._store._turns._wait = turn
         trials = at_once(lambda _: study.ask())
         assert study.held == frozenset(range(THREADS))
-        assert sorted(study._tickets.held[ticket].number for ticket in study._tickets.held) == [
-            *range(THREADS)
-        ]
         end = time.monotonic() + 2.0
         while time.monotonic() < end:
             assert other.ask_within(THREADS) is None
@@ -235,7 +236,7 @@ def test_a_fork_finds_the_locks_of_other_threads_free(tmp_path: Any) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_forks_beside_threads_that_ask_and_tell_come_up(tmp_path: Any) -> None:
-    """In 2 of 60 the stream to the keeper was locked for ever, by a thread that the fork does not have."""
+    """A fork does not have the thread that may hold a lock of Python, SQLite or SQLAlchemy."""
     with opened(f"sqlite:///{tmp_path}/a.db") as study:
         ended = threading.Event()
 

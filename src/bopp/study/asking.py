@@ -74,7 +74,7 @@ class Asking:
         While the study is paused, nobody gets one: that is an error, unless there would be none anyway.
         """
         ticket = new_ticket()
-        with self._store.turn(self._definition.id):
+        with self._store.suggesting(self._definition.id):
             while plan := self._plan(budget):
                 try:
                     trial = self._store.write(partial(self._claim, plan, ticket))

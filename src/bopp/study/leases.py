@@ -1,9 +1,9 @@
 """Leases: a trial belongs to its worker while that worker is alive; if it falls silent, another gets it.
 
-A worker's keeper renews each lease every sixth of its length. A lease runs out after two thirds of its length
-by the clock of the store, and is over if nobody renews it for another quarter by the clock of whoever looks:
-if the store's clock is set forward, all leases may run out at once, but are renewed before anybody takes the
-trials.
+A worker's heartbeat renews each lease every sixth of its length. A lease runs out after two thirds of its
+length by the clock of the store, and is over if nobody renews it for another quarter by the clock of whoever
+looks: if the store's clock is set forward, all leases may run out at once, but are renewed before anybody
+takes the trials.
 """
 
 from __future__ import annotations

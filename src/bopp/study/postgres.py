@@ -15,7 +15,7 @@ LOCK = 0x626F7070  # key of the advisory lock for the whole database: "bopp"
 
 
 def engine(url: sa.URL, read_only: bool) -> sa.Engine:
-    """Connects when it is told to."""
+    """Connects anew for each transaction: a worker that evaluates, waits or is idle has no connection."""
     options = {"postgresql_readonly": True} if read_only else {}
     try:
         return sa.create_engine(
@@ -27,12 +27,6 @@ def engine(url: sa.URL, read_only: bool) -> sa.Engine:
         raise MissingExtra(
             f"a PostgreSQL store wants psycopg: {installation('postgres')}", extra="postgres"
         ) from error
-
-
-def settings(url: sa.URL) -> dict[str, Any]:
-    """The arguments with which psycopg connects."""
-    _, said = url.get_dialect()().create_connect_args(url)
-    return {**said, **_unsaid(url)}
 
 
 def lock(connection: sa.Connection) -> None:

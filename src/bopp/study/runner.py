@@ -44,7 +44,6 @@ def run_study(
             while not run_trials(study, ask, evaluation, at_once, meter, limits):
                 if _reached(study, limits) or not (ask.refused or study.others_at_work):
                     return
-                study.rest()
                 # if another worker falls silent its trial comes here; if the study is resumed, a new one
                 time.sleep(max(0.0, min(ask.wait, limits.deadline - time.monotonic())))
     finally:
@@ -66,7 +65,6 @@ class _Ask:
         if _reached(self._study, self._limits):
             return None
         if self._pause and self._study.paused == self._pause:
-            self._study.rest()
             return None
         try:
             trial, self.refused = self._study.ask_within(self._budget, self), False

@@ -17,21 +17,20 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 
 from bopp.errors import StoreError, StudyError
 from bopp.run.interrupts import uninterrupted
-from bopp.study import faults, postgres, schema, sqlite, turns
+from bopp.study import faults, postgres, schema, sqlite, suggestion_lock
 from bopp.study.address import censored, hidden, understood, without_secrets
-from bopp.study.connections import Connections
 
 T = TypeVar("T")
 Transaction = Callable[[sa.Connection], T]
@@ -71,9 +70,8 @@ class Store:
             if self.path is None
             else sqlite.engine(self.path, "ro" if looks else "rw")
         )
-        self._connections = Connections(self._engine, keeps=self.path is None)
-        self._turn = turns.OfThread()
-        self._turns = turns.Turns(self._lock())
+        self._ours = suggestion_lock.OfThread()
+        self._suggestion_lock = suggestion_lock.SuggestionLock(self._lock())
         self._process = os.getpid()
         self._reached = False
         try:
@@ -86,11 +84,9 @@ class Store:
         return without_secrets(self.url)
 
     @property
-    def address(self) -> dict[str, Any] | None:
-        """How another process reaches it, in plain values; None if it is in the memory of this one."""
-        if self.path is None:
-            return {"server": postgres.settings(self.url)}
-        return {"file": sqlite.uri(self.path, "rw")} if isinstance(self.path, Path) else None
+    def is_shared(self) -> bool:
+        """Whether other processes can reach it."""
+        return self.path != sqlite.MEMORY
 
     def read(self, transaction: Transaction[T]) -> T:
         """The result of a transaction that only reads."""
@@ -117,21 +113,16 @@ class Store:
         server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
         return Moment(server.astimezone(UTC), server.timestamp())
 
-    def turn(self, study: int) -> AbstractContextManager[None]:
-        """A block in which one worker at a time looks for a suggestion."""
+    def suggesting(self, study: int) -> AbstractContextManager[None]:
+        """A block in which one worker at a time computes a suggestion."""
         self.check_writable()
         self._leave_parent()
-        return self._turns.take(study)
+        return self._suggestion_lock.hold(study)
 
     def check_writable(self) -> None:
         """Refuse to change a store that was opened read-only."""
         if self.access == "look":
             raise StudyError(f"{self!r} was opened to look (read_only=True), so nothing in it can be changed")
-
-    def rest(self) -> None:
-        """Hold no connection to a server until the next transaction."""
-        self._leave_parent()
-        self._connections.rest()
 
     def __enter__(self) -> Self:
         return self
@@ -141,42 +132,33 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._connections.rest()
         self._engine.dispose()
 
-    def _lock(self) -> turns.Lock:
-        """The lock by which processes take turns."""
+    def _lock(self) -> suggestion_lock.Lock:
         if self.path is None:
-            return turns.by_server(self._connections, self._turn)
-        return turns.by_file(Path(f"{self.path}-turn")) if isinstance(self.path, Path) else turns.unlocked
+            return suggestion_lock.by_server(self._engine, self._ours)
+        if isinstance(self.path, Path):
+            return suggestion_lock.by_file(Path(f"{self.path}.lock"))
+        return suggestion_lock.in_process
 
     def _leave_parent(self) -> None:
-        """After a fork, leave connections and turns to the parent, which owns them."""
+        """After a fork, leave connections to the parent, which owns them."""
         if os.getpid() != self._process:
-            self._connections.leave_to_parent(self._turn.connection)
-            self._turn.connection = None
-            self._turns.after_fork()
+            self._engine.dispose(close=False)
+            self._ours.connection = None
             self._process = os.getpid()
 
     def _run(self, transaction: Transaction[T], begin: str) -> T:
         def once() -> T:
             with _no_fork:
                 self._leave_parent()
-                with self._connected() as connection, uninterrupted():
+                ours = self._ours.connection
+                with nullcontext(ours) if ours else self._engine.connect() as connection, uninterrupted():
                     connection = connection.execution_options(bopp_begin=begin)
                     with connection.begin():
                         return transaction(connection)
 
         return self._patiently(once)
-
-    @contextmanager
-    def _connected(self) -> Iterator[sa.Connection]:
-        """The connection of this thread's turn, or else one for a single transaction."""
-        if self._turn.connection is not None:
-            yield self._turn.connection
-        else:
-            with self._connections.one() as connection:
-                yield connection
 
     def _patiently(self, act: Callable[[], T]) -> T:
         """Retry until it succeeds, fails for good, or has taken too long; after an interrupt, try once."""
@@ -194,7 +176,7 @@ class Store:
                         f"{self!r}: {hidden(self.url, faults.reason(error))}", url=repr(self)
                     ) from error
                 latest = 0.05 if faults.locked(error) else 1.0
-            time.sleep(pause * turns.JITTER.uniform(0.5, 1.5))
+            time.sleep(pause * suggestion_lock.JITTER.uniform(0.5, 1.5))
             pause = min(2 * pause, latest)
 
     def _passes(self, error: Exception) -> bool:

@@ -321,10 +321,6 @@ class Study:
         """Tell the store that this process is alive and keeps the trials it asked for."""
         self._tickets.renew()
 
-    def rest(self) -> None:
-        """Hold no connection to a server until it is needed."""
-        self._store.rest()
-
     def pause(self, reason: str | None = None) -> None:
         """Have nobody get a trial until `resume`; those under way may be told, and workers wait.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import weakref
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 
 from bopp.errors import StoreError
 from bopp.guard import Guard
-from bopp.study import keeping
-from bopp.study.leases import RENEWED, RUNS_OUT, until
+from bopp.run.interrupts import uninterrupted
+from bopp.study import heartbeat
+from bopp.study.leases import RENEWED, until
 from bopp.study.ledger import Ledger
 from bopp.study.store import Store
 
@@ -38,7 +39,7 @@ class Tickets:
         self._process = os.getpid()
         self._held: dict[str, Hold] = {}
         self._lost: dict[int, str] = {}
-        weakref.finalize(self, _leave, self._held)
+        self._heartbeat: threading.Event | None = None  # ends it; None while there is none
 
     @property
     def held(self) -> dict[str, Hold]:
@@ -54,10 +55,10 @@ class Tickets:
 
     def hold(self, ticket: str, hold: Hold) -> None:
         """Hold a trial that was claimed with a ticket, and renew its lease from now on."""
-        with self._guard:
+        with uninterrupted(), self._guard:
             self._mine()[ticket] = hold
-            if self.lease is not None and (address := self._store.address):
-                keeping.hold(ticket, address, self.lease * RENEWED, RUNS_OUT)
+            if self._heartbeat is None and self.lease is not None and self._store.is_shared:
+                self._heartbeat = heartbeat.start(self._beat, self.lease * RENEWED)
 
     def lose(self, number: int) -> None:
         """Stop holding a trial, but remember its ticket in case the trial is still told here."""
@@ -90,7 +91,7 @@ class Tickets:
     def give_back(self, ticket: str) -> None:
         """Give back the trial that was asked for with this ticket."""
         with self._guard:
-            _leave(self._mine(), [ticket])
+            self._mine().pop(ticket, None)
         self._store.write(lambda connection: self._ledger.release(connection, ticket))
 
     def close(self) -> None:
@@ -98,23 +99,32 @@ class Tickets:
         with suppress(StoreError):  # if that fails, their leases run out
             for ticket in self.held if self.lease is not None else ():
                 self.give_back(ticket)
+        with self._guard:
+            self._end_heartbeat()
+
+    def _beat(self) -> bool:
+        """Renew the leases; false once there are none, and the heartbeat ends."""
+        self.renew()
+        with self._guard:
+            if not self._mine():
+                self._end_heartbeat()
+            return bool(self._held)
+
+    def _end_heartbeat(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.set()
+            self._heartbeat = None
 
     def _mine(self) -> dict[str, Hold]:
         """What this process holds, and not the one that it was forked from."""
         if os.getpid() != self._process:
-            self._process = os.getpid()
+            self._process, self._heartbeat = os.getpid(), None
             self._held.clear()
         return self._held
 
     def _drop(self, number: int) -> list[str]:
         """The tickets that held a trial and no longer do, in the order in which they were claimed."""
         dropped = [ticket for ticket, hold in self._mine().items() if hold.number == number]
-        _leave(self._held, dropped)
+        for ticket in dropped:
+            del self._held[ticket]
         return dropped
-
-
-def _leave(held: dict[str, Hold], tickets: list[str] | None = None) -> None:
-    """Hold and renew these tickets no longer; by default, all of them."""
-    for ticket in list(held) if tickets is None else tickets:
-        if held.pop(ticket, None):
-            keeping.leave(ticket)
