@@ -44,7 +44,7 @@ def test_only_this_machine_can_connect(postgres_server: Server) -> None:
     assert postgres_server.execute("SHOW unix_socket_directories") == [(str(postgres_server.folder),)]
 
 
-@pytest.mark.parametrize("mode", ["fast", "immediate"])
+@pytest.mark.parametrize("mode", ["fast", pytest.param("immediate", marks=pytest.mark.endurance)])
 def test_a_restart_keeps_what_was_committed_and_ends_connections(
     postgres_server: Server, postgres_url: str, mode: Mode
 ) -> None:
@@ -98,6 +98,7 @@ def test_nothing_is_left_after_the_context(postgres_server: Server) -> None:
         psycopg.connect(url)
 
 
+@pytest.mark.endurance
 @pytest.mark.usefixtures("postgres_server")
 def test_nothing_is_left_after_the_tests_are_killed() -> None:
     program = """

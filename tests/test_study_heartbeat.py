@@ -111,7 +111,7 @@ def test_a_fork_holds_nothing_and_has_a_heart_of_its_own(study: Study) -> None:
     def child() -> None:
         assert (hearts(), study.held) == (set(), frozenset())
         trial = study.ask()
-        assert (len(hearts()), study.held) == (1, {1})
+        assert (len(hearts()), set(study.held)) == (1, {1})
         study.tell(trial, 1.0)
         study.close()
 

@@ -95,6 +95,19 @@ def ready(pipes: tuple[Connection, ...]) -> None:
 
 
 @pytest.mark.fault(6)
+def test_the_trial_of_a_dead_worker_goes_to_another(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    mine, others = fresh.Pipe()
+    with started(ask_and_keep, (url, 60.0, others)) as [owner], opened(url) as study:
+        assert hear(mine) == 0
+        assert study.ask_within(1) is None
+        owner.kill()
+        owner.join()
+        assert study.ask_within(1) is not None
+
+
+@pytest.mark.fault(6)
+@pytest.mark.endurance
 def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str, figure: Figure) -> None:
     waited = []
     mine, others = fresh.Pipe()
@@ -122,6 +135,7 @@ def test_the_trial_of_a_dead_worker_goes_to_one_of_eight_at_once(url: str, figur
 
 
 @pytest.mark.fault(6)
+@pytest.mark.endurance
 def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url: str, figure: Figure) -> None:
     lease = 2.0
     mine, others = fresh.Pipe()
@@ -146,7 +160,40 @@ def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url:
     figure(f"{kind_of(url)}: after {at - killed:.2f} s and a lease of {lease:.0f} s on another")
 
 
-def taken_over(url: str, tell: Callable[[Study, Any, Connection], None]) -> None:
+def another_was_told(study: Study, trial: Any, owner: Connection) -> None:
+    study.tell(trial, 2.0)
+    owner.send((1.0, None))
+    assert hear(owner).startswith("late")
+    assert study.trials[0].value == 2.0
+
+
+def the_late_one_comes_first(study: Study, trial: Any, owner: Connection) -> None:
+    owner.send((1.0, None))
+    assert hear(owner) == "done"
+    with pytest.raises(LateTell, match=r"1\.0 already"):
+        study.tell(trial, 2.0)
+    assert study.trials[0].value == 1.0
+
+
+def both_are_alike(study: Study, trial: Any, owner: Connection) -> None:
+    study.tell(trial, 2.0)
+    owner.send((2.0, None))
+    assert hear(owner) == "done"
+
+
+def the_late_one_failed(study: Study, trial: Any, owner: Connection) -> None:
+    owner.send((None, "out of memory"))
+    assert hear(owner).startswith("late")
+    assert study.trials[0].state == "asked"
+    assert study.tell(trial, 2.0).value == 2.0
+
+
+@pytest.mark.fault(11)
+@pytest.mark.endurance
+@pytest.mark.parametrize(
+    "tell", [another_was_told, the_late_one_comes_first, both_are_alike, the_late_one_failed]
+)
+def test_of_two_values_the_first_counts(url: str, tell: Callable[[Study, Any, Connection], None]) -> None:
     """A worker is stopped for longer than its lease, and goes on when another has its trial."""
     mine, others = fresh.Pipe()
     with started(ask_and_keep, (url, 1.0, others)) as [owner], opened(url, lease=1.0) as study:
@@ -164,75 +211,19 @@ def taken_over(url: str, tell: Callable[[Study, Any, Connection], None]) -> None
 
 
 @pytest.mark.fault(11)
-def test_a_late_value_is_refused_when_another_was_told(url: str) -> None:
-    def tell(study: Study, trial: Any, owner: Connection) -> None:
-        study.tell(trial, 2.0)
-        owner.send((1.0, None))
-        assert hear(owner).startswith("late: trial 0 was told 2.0 already, got 1.0")
-        assert study.trials[0].value == 2.0
-
-    taken_over(url, tell)
-
-
-@pytest.mark.fault(11)
-def test_a_late_value_that_comes_first_counts(url: str) -> None:
-    def tell(study: Study, trial: Any, owner: Connection) -> None:
-        owner.send((1.0, None))
-        assert hear(owner) == "done"
-        with pytest.raises(LateTell, match=r"told 1\.0 already, got 2\.0"):
-            study.tell(trial, 2.0)
-        assert study.trials[0].value == 1.0
-
-    taken_over(url, tell)
-
-
-@pytest.mark.fault(11)
-def test_a_late_value_like_the_first_is_taken(url: str) -> None:
-    def tell(study: Study, trial: Any, owner: Connection) -> None:
-        study.tell(trial, 2.0)
-        owner.send((2.0, None))
-        assert hear(owner) == "done"
-
-    taken_over(url, tell)
-
-
-@pytest.mark.fault(11)
-def test_a_late_failure_does_not_end_the_trial_of_another(url: str) -> None:
-    def tell(study: Study, trial: Any, owner: Connection) -> None:
-        owner.send((None, "out of memory"))
-        assert hear(owner).startswith("late: trial 0 went to ")
-        assert study.trials[0].state == "asked"
-        assert study.tell(trial, 2.0).value == 2.0
-
-    taken_over(url, tell)
-
-
-def lost_trial(url: str) -> tuple[Study, Study, Any]:
-    """One who lost its trial, the one who has it, and the trial."""
-    loser, winner = opened(url, lease=0.5), opened(url, lease=0.5)
+def test_what_is_late_is_late_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    loser, winner = opened(url), opened(url)
     trial = loser.ask()
     change(url, "UPDATE bopp_trials SET lease = 0, lease_until = 0")
-    deadline = time.monotonic() + PATIENCE
-    while winner.ask_within(1) is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return loser, winner, trial
-
-
-@pytest.mark.fault(11)
-def test_a_late_failure_told_again_is_refused_again(tmp_path: Path) -> None:
-    loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
+    assert winner.ask_within(1) == winner.trials[0]
     for _ in range(2):
         with pytest.raises(LateTell):
             loser.fail(trial, "out of memory")
     assert winner.trials[0].state == "asked"
-
-
-@pytest.mark.fault(11)
-def test_a_late_value_told_again_is_late_again(tmp_path: Path) -> None:
-    loser, winner, trial = lost_trial(f"sqlite:///{tmp_path}/study.db")
     winner.tell(trial, 1.0)
     for _ in range(2):
-        with pytest.raises(TellError, match=r"told 1\.0 already"):
+        with pytest.raises(TellError, match=r"1\.0 already"):
             loser.tell(trial, 2.0)
 
 
@@ -257,6 +248,7 @@ def result_of(pipe: Connection) -> list[float]:
 
 
 @pytest.mark.fault(11)
+@pytest.mark.endurance
 def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str, figure: Figure) -> None:
     (one, others_one), (two, others_two) = fresh.Pipe(), fresh.Pipe()
     with started(work, (url, 100, 1.0, 6, others_one)) as [stopped]:
@@ -278,24 +270,15 @@ def test_a_worker_that_was_stopped_lives_on_without_its_trial(url: str, figure: 
     )
 
 
-def test_a_trial_told_by_hand_does_not_end_its_worker(url: str) -> None:
+@pytest.mark.parametrize("value", [7.0, None], ids=["told", "failed"])
+def test_a_trial_settled_by_hand_does_not_end_its_worker(url: str, value: float | None) -> None:
     mine, others = fresh.Pipe()
     with started(work, (url, 100, 60.0, 3, others)) as [process], opened(url) as by_hand:
         assert hear(mine) == "begun"
-        by_hand.tell(0, 7.0)
+        by_hand.fail(0, "it hangs") if value is None else by_hand.tell(0, value)
         values = result_of(mine)
         succeeded([process])
-    assert values[0] == 7.0
-    assert len(values) == 3
-
-
-def test_a_trial_failed_by_hand_does_not_end_its_worker(url: str) -> None:
-    mine, others = fresh.Pipe()
-    with started(work, (url, 100, 60.0, 3, others)) as [process], opened(url) as by_hand:
-        assert hear(mine) == "begun"
-        by_hand.fail(0, "it hangs")
-        assert result_of(mine)[0] is None
-        succeeded([process])
+    assert (values[0], len(values)) == (value, 3)
 
 
 def test_a_worker_that_gets_its_lost_trial_back_lives_on(tmp_path: Path) -> None:
@@ -348,19 +331,13 @@ def shift(by: timedelta, zone: str, of_store: bool) -> None:
         time.time = lambda: real_time() + by.total_seconds()
 
 
-def keep_elsewhen(url: str, lease: float, by: timedelta, zone: str, of_store: bool, mine: Connection) -> None:
+def elsewhen(work: Callable[..., None], of_store: bool, by: timedelta, zone: str, *arguments: object) -> None:
     shift(by, zone, of_store)
-    ask_and_keep(url, lease, mine)
-
-
-def contend_elsewhen(
-    url: str, lease: float, by: timedelta, zone: str, of_store: bool, mine: Connection
-) -> None:
-    shift(by, zone, of_store)
-    contend(url, lease, mine)
+    work(*arguments)
 
 
 @pytest.mark.fault(19)
+@pytest.mark.endurance
 @pytest.mark.parametrize("of_store", [False, True], ids=["worker", "store"])
 def test_other_clocks_and_zones_take_no_trial_from_the_living(
     url: str, of_store: bool, figure: Figure
@@ -371,14 +348,14 @@ def test_other_clocks_and_zones_take_no_trial_from_the_living(
     clocks = [(hour, "Asia/Tokyo"), (-hour, "America/New_York"), (day, "Asia/Kolkata"), (-day, "UTC")]
     mine, others = fresh.Pipe()
     ours, theirs = zip(*(fresh.Pipe() for _ in clocks), strict=True)
-    keeper = (url, lease, timedelta(hours=-5), "Pacific/Auckland", of_store, others)
-    with started(keep_elsewhen, keeper) as [owner]:
+    keep = (ask_and_keep, of_store, timedelta(hours=-5), "Pacific/Auckland", url, lease, others)
+    with started(elsewhen, keep) as [owner]:
         assert hear(mine) == 0
         change(url, FOREIGN)  # so that its lease alone can tell
         contenders = [
-            (url, lease, by, zone, of_store, pipe) for (by, zone), pipe in zip(clocks, theirs, strict=True)
+            (contend, of_store, *clock, url, lease, pipe) for clock, pipe in zip(clocks, theirs, strict=True)
         ]
-        with started(contend_elsewhen, *contenders):
+        with started(elsewhen, *contenders):
             ready(ours)
             assert wait(ours, watched) == []
             killed = time.monotonic()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -36,13 +37,20 @@ from support.workers import (
 )
 
 
+@pytest.mark.fault(1, 2)
+def test_two_processes_share_a_store(tmp_path: Path, url: str) -> None:
+    many(url, tmp_path, 2, 5)
+
+
 @pytest.mark.fault(1)
+@pytest.mark.endurance
 @pytest.mark.parametrize("each", [50, pytest.param(200, marks=full_size)])
 def test_eight_processes_share_a_file(tmp_path: Path, each: int, figure: Figure) -> None:
     figure(many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, each))
 
 
 @pytest.mark.fault(2)
+@pytest.mark.endurance
 @pytest.mark.parametrize(("processes", "each"), [(8, 25), pytest.param(16, 100, marks=full_size)])
 def test_processes_share_a_server(
     tmp_path: Path, postgres_url: str, processes: int, each: int, figure: Figure
@@ -51,6 +59,7 @@ def test_processes_share_a_server(
 
 
 @pytest.mark.fault(1)
+@pytest.mark.endurance
 @pytest.mark.parametrize("each", [10, pytest.param(25, marks=full_size)])
 def test_with_a_model_no_point_is_suggested_twice(tmp_path: Path, each: int, figure: Figure) -> None:
     figure(f"with a model: {many(f'sqlite:///{tmp_path}/study.db', tmp_path, 8, each, Recipe.default())}")
@@ -84,12 +93,15 @@ def open_at_once(urls: list[str], folder: Path) -> str:
 
 
 @pytest.mark.fault(3)
-@pytest.mark.parametrize("times", [8, pytest.param(20, marks=full_size)])
+@pytest.mark.parametrize(
+    "times", [1, pytest.param(8, marks=pytest.mark.endurance), pytest.param(20, marks=full_size)]
+)
 def test_eight_create_one_file_at_one_instant(tmp_path: Path, times: int, figure: Figure) -> None:
     figure(open_at_once([f"sqlite:///{tmp_path}/{number}.db" for number in range(times)], tmp_path))
 
 
 @pytest.mark.fault(3)
+@pytest.mark.endurance
 @pytest.mark.parametrize("times", [4, pytest.param(20, marks=full_size)])
 @pytest.mark.usefixtures("postgres_url")
 def test_eight_create_one_database_at_one_instant(
@@ -112,28 +124,34 @@ def pop(barrier: Barrier, me: int, url: str, folder: Path, rounds: int) -> None:
             study.tell(trial, 0.0)
 
 
-def pop_at_once(url: str, folder: Path, rounds: int) -> str:
-    """Ten queued points and sixteen who ask at one instant: each point goes to one of them."""
-    study, barrier = opened(url), fresh.Barrier(17)
-    wanted = [{"x": k / (10 * rounds), "y": 0.5} for k in range(10 * rounds)]
-    with started(pop, *((barrier, me, url, folder, rounds) for me in range(16))) as processes:
+def pop_at_once(url: str, folder: Path, rounds: int, points: int = 10, poppers: int = 16) -> str:
+    """Fewer queued points than processes that ask at one instant: each point goes to one of them."""
+    study, barrier = opened(url), fresh.Barrier(poppers + 1)
+    wanted = [{"x": k / (points * rounds), "y": 0.5} for k in range(points * rounds)]
+    with started(pop, *((barrier, me, url, folder, rounds) for me in range(poppers))) as processes:
         for k in range(rounds):
-            for params in wanted[10 * k : 10 * k + 10]:
+            for params in wanted[points * k : points * k + points]:
                 study.enqueue(params)
             barrier.wait(PATIENCE)
             barrier.wait(PATIENCE)
         succeeded(processes)
     said = told_by(folder)
-    assert [number for number, _, _ in said] == list(range(16 * rounds))
+    assert [number for number, _, _ in said] == list(range(poppers * rounds))
     popped = [params for _, params, queued in said if queued]
     assert popped == wanted  # first come, first served, in every round
     assert study.queued == []
-    assert sum(trial.origin == "suggested" for trial in study.trials) == 6 * rounds
+    assert sum(trial.origin == "suggested" for trial in study.trials) == (poppers - points) * rounds
     study.close()
-    return f"{kind_of(url)}: {len(popped)} popped by 16 processes in {rounds} rounds, each once"
+    return f"{kind_of(url)}: {len(popped)} popped by {poppers} processes in {rounds} rounds, each once"
 
 
 @pytest.mark.fault(12)
+def test_three_pop_two_queued_points(tmp_path: Path) -> None:
+    pop_at_once(f"sqlite:///{tmp_path}/study.db", tmp_path, 2, points=2, poppers=3)
+
+
+@pytest.mark.fault(12)
+@pytest.mark.endurance
 @pytest.mark.parametrize("rounds", [2, pytest.param(50, marks=full_size)])
 def test_sixteen_pop_ten_queued_points(url: str, tmp_path: Path, rounds: int, figure: Figure) -> None:
     figure(pop_at_once(url, tmp_path, rounds))
@@ -148,22 +166,13 @@ def optimize(barrier: Barrier, me: int, url: str, budget: int, workers: int) -> 
         assert {trial.state for trial in result.trials} == {"done"}
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize(("processes", "workers"), [(4, 1), (2, 2)])
-def test_processes_that_optimize_with_one_budget_share_it(
-    tmp_path: Path, processes: int, workers: int
-) -> None:
-    url = f"sqlite:///{tmp_path}/study.db"
+def test_processes_that_optimize_with_one_budget_share_it(url: str, processes: int, workers: int) -> None:
     together(optimize, processes, url, 31, workers)
     trials = trials_of(url)
     assert len(trials) == 31
     assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
-
-
-def test_machines_that_optimize_on_a_server_share_the_budget(postgres_url: str) -> None:
-    together(optimize, 4, postgres_url, 41, 1)
-    trials = trials_of(postgres_url)
-    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
-    assert len(trials) == 41
 
 
 def test_several_local_workers_evaluate_at_once_and_each_trial_once(tmp_path: Path) -> None:
@@ -197,10 +206,7 @@ def in_children(url: str, folder: Path, count: int) -> None:
                 finally:
                     os._exit(status)
             children.append(pid)
-        for _ in range(count):
-            trial = study.ask()
-            study.tell(trial, bowl(trial.params))
-            print(json.dumps([trial.number, trial.params, bowl(trial.params)]), file=file)
+        tell(study, file, count)
         assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
         raced = opened(url).ask()
         assert raced.number == 5 * count + 1  # what the children closed was theirs alone
@@ -209,25 +215,22 @@ def in_children(url: str, folder: Path, count: int) -> None:
 
 def child(study: Study, me: int, folder: Path, count: int) -> None:
     with (folder / f"{me}.told").open("w") as file, study:
-        for _ in range(count):
-            trial = study.ask()
-            study.tell(trial, bowl(trial.params))
-            print(json.dumps([trial.number, trial.params, bowl(trial.params)]), file=file)
+        tell(study, file, count)
 
 
-def forked(url: str, folder: Path) -> None:
-    """A study lives on in a forked process, with connections and leases of its own."""
-    with started(in_children, (url, folder, 10)) as processes:
+def tell(study: Study, file: TextIO, count: int) -> None:
+    for _ in range(count):
+        trial = study.ask()
+        study.tell(trial, bowl(trial.params))
+        print(json.dumps([trial.number, trial.params, bowl(trial.params)]), file=file)
+
+
+@pytest.mark.endurance
+def test_a_study_survives_a_fork(url: str, tmp_path: Path) -> None:
+    """It lives on in a forked process, with connections and leases of its own."""
+    with started(in_children, (url, tmp_path, 10)) as processes:
         succeeded(processes)
-    assert told_by(folder) == kept(trials_of(url))[1:-1]
-
-
-def test_a_study_on_a_file_survives_a_fork(tmp_path: Path) -> None:
-    forked(f"sqlite:///{tmp_path}/study.db", tmp_path)
-
-
-def test_a_study_on_a_server_survives_a_fork(tmp_path: Path, postgres_url: str) -> None:
-    forked(postgres_url, tmp_path)
+    assert told_by(tmp_path) == kept(trials_of(url))[1:-1]
 
 
 def clocks() -> Iterator[store.Clock]:

@@ -138,9 +138,9 @@ def test_a_file_that_is_cut_to_nothing_is_refused_and_left_alone(tmp_path: Path,
     filled(tmp_path / "a.db")
     (tmp_path / "a.db").write_bytes(b"S"[:left])
     for space in (SPACE, None):
-        with pytest.raises(StoreError, match=f"it has {left} bytes, and no study; if it never had any, del"):
+        with pytest.raises(StoreError, match=f"{left} bytes"):
             opened(tmp_path / "a.db", space=space)
-    with pytest.raises(StoreError, match="and no study"):
+    with pytest.raises(StoreError, match="no study"):
         open_study(f"sqlite:///{tmp_path}/a.db", "a", read_only=True)
     assert (tmp_path / "a.db").read_bytes() == b"S"[:left]
     (tmp_path / "a.db").unlink()
@@ -195,7 +195,7 @@ def test_a_new_file_where_a_link_leads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["-journal", "-wal"])
 def test_what_another_file_left_is_not_taken_for_a_part_of_a_new_one(tmp_path: Path, end: str) -> None:
     (tmp_path / f"a.db{end}").write_bytes(b"old")
-    with pytest.raises(StoreError, match="is left of another file; delete it or move it away"):
+    with pytest.raises(StoreError, match="left of another"):
         opened(tmp_path / "a.db")
     assert [path.name for path in tmp_path.iterdir()] == [f"a.db{end}"]
     assert (tmp_path / f"a.db{end}").read_bytes() == b"old"
@@ -239,23 +239,12 @@ def test_bytes_that_flip_anywhere_are_noticed_or_harmless(tmp_path: Path) -> Non
             continue
 
 
-def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(
-        StoreError, match=r"unable to open database file; does its folder exist, and may it be"
-    ):
-        opened(tmp_path)
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="does its folder exist"):
-        opened(tmp_path / "nowhere" / "a.db")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["x" * 300, "x/" * 3000 + "y"])
-def test_a_name_that_is_too_long(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError):
+@pytest.mark.parametrize("name", ["", "nowhere/a.db", "x" * 300, "x/" * 3000 + "y"])
+def test_a_name_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    """A folder, a file in a folder that is not there, and names that are too long."""
+    with pytest.raises(StoreError, match="folder" if len(name) < 20 else None):
         opened(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def everything(study: Study, trial: Trial) -> list[Callable[[], object]]:
@@ -282,7 +271,7 @@ def test_a_folder_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     folder.rename(kept)
     for use in everything(study, trial):
-        with pytest.raises(StoreError, match="unable to open database file; does its folder exist"):
+        with pytest.raises(StoreError, match="folder exist"):
             use()
     assert not folder.exists()
     kept.rename(folder)
@@ -296,9 +285,9 @@ def test_a_value_that_could_not_be_kept_is_named(tmp_path: Path) -> None:
     study = opened(tmp_path / "a.db")
     trial = study.ask()
     (tmp_path / "a.db").unlink()
-    with pytest.raises(StoreError, match=r"trial 0 still has to be told 2\.5"):
+    with pytest.raises(StoreError, match=r"to be told 2\.5"):
         study.tell(trial, 2.5)
-    with pytest.raises(StoreError, match="trial 0 still has to be told a failure, boom"):
+    with pytest.raises(StoreError, match="failure, boom"):
         study.fail(trial, "boom")
     assert not (tmp_path / "a.db").exists()
 
@@ -308,49 +297,42 @@ def test_a_file_that_is_emptied_in_mid_run(tmp_path: Path) -> None:
     trial = study.ask()
     (tmp_path / "a.db").write_bytes(b"")
     for use in everything(study, trial)[:-1]:
-        with pytest.raises(StoreError, match=r"no such table.*emptied or replaced"):
+        with pytest.raises(StoreError, match="emptied"):
             use()
     assert (tmp_path / "a.db").read_bytes() == b""
 
 
-def test_a_file_that_is_replaced_by_a_new_study_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["the file", "its rows"])
+def test_a_study_that_is_made_anew_is_left_alone(tmp_path: Path, how: str) -> None:
     study = opened(tmp_path / "a.db")
     for _ in range(3):
         study.tell(study.ask(), 1.0)
-    (tmp_path / "a.db").unlink()
-    new = opened(tmp_path / "a.db")
-    with pytest.raises(StudyError):
-        study.ask()
-    new.tell(new.ask(), 5.0)
-    assert [trial.value for trial in opened(tmp_path / "a.db").trials] == [5.0]
-
-
-def test_a_study_that_is_deleted_and_made_anew_is_left_alone(tmp_path: Path) -> None:
-    study = opened(tmp_path / "a.db")
-    for _ in range(3):
-        study.tell(study.ask(), 1.0)
-    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
-    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
+    if how == "the file":
+        (tmp_path / "a.db").unlink()
+    else:
+        delete_study(tmp_path / "a.db")
     new = opened(tmp_path / "a.db", space={"z": Float(5, 6)})
     with pytest.raises(StudyError):
         study.ask()
     new.tell(new.ask(), 5.0)
-    assert [list(trial.params) for trial in open_study(new.url, "a").trials] == [["z"]]
+    [trial] = open_study(new.url, "a").trials
+    assert (list(trial.params), trial.value) == (["z"], 5.0)
 
 
 def test_a_study_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
     study = opened(tmp_path / "a.db")
     trial = study.ask()
-    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
-    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
-    for change in (
-        study.ask,
-        lambda: study.tell(trial, 1.0),
-        lambda: study.observe(PARAMS, 1),
-        lambda: study.enqueue(PARAMS),
-    ):
-        with pytest.raises(StudyError, match="no longer in its store"):
-            change()
+    delete_study(tmp_path / "a.db")
+    for use in everything(study, trial)[3:8]:
+        with pytest.raises(StudyError, match="no longer"):
+            use()
+    with pytest.raises(StudyError):
+        _ = study.trials
+
+
+def delete_study(path: Path) -> None:
+    execute(path, "DELETE FROM bopp_trials")
+    execute(path, "DELETE FROM bopp_studies")
 
 
 def test_a_trial_that_is_deleted_in_mid_run(tmp_path: Path) -> None:
@@ -384,7 +366,7 @@ def test_a_file_that_is_read_only_can_be_read(unchangeable: Path) -> None:
     assert study.queued == [PARAMS]
     assert study.best.value == 0.0
     for change in everything(study, study.trials[-1])[3:9]:
-        with pytest.raises(StoreError, match=r"readonly database; the file or its folder is read-only"):
+        with pytest.raises(StoreError, match="read-only"):
             change()
     assert len(study.trials) == 5
 
@@ -453,61 +435,47 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     assert in_child(child) == 0
 
 
-@pytest.mark.fault(20)
-def test_a_full_disk(tmp_path: Path, figure: Figure) -> None:
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for little."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", str(disk)]
     if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("no right to mount a small disk")
-    try:
-        study = opened(disk / "a.db")
-        told, why = fill_up(study)
-        assert "database or disk is full; nothing of this change was kept; make room and go on" in why
-        assert told
-        assert sound(disk / "a.db")
-        subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)
-        after_no_room(disk / "a.db", study, told)
-        (disk / "filler").write_bytes(b"\0" * 3_500_000)
-        figure(f"a disk full after {len(told)} trials: 0 lost, 0 half done, and on it goes with more room")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def resize(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
 
 
 @pytest.mark.fault(20)
-def test_a_new_store_on_a_full_disk(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
-    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("no right to mount a small disk")
-    try:
-        with pytest.raises(StoreError, match="disk is full"):
-            opened(disk / "a.db")
-        subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)
-        assert opened(disk / "a.db").ask().number == 0
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+def test_a_full_disk(disk: Path, figure: Figure) -> None:
+    study = opened(disk / "a.db")
+    told, why = fill_up(study)
+    assert "disk is full" in why
+    assert told
+    assert sound(disk / "a.db")
+    resize(disk, "4m")
+    after_no_room(disk / "a.db", study, told)
+    figure(f"a disk full after {len(told)} trials: 0 lost, 0 half done, and on it goes with more room")
+
+
+@pytest.mark.fault(20)
+def test_a_new_store_on_a_full_disk(disk: Path) -> None:
+    resize(disk, "16k")
+    with pytest.raises(StoreError, match="full"):
+        opened(disk / "a.db")
+    resize(disk, "1m")
+    assert opened(disk / "a.db").ask().number == 0
 
 
 # rows that are damaged
 
 
-BAD: list[Any] = [
-    "abc",
-    "",
-    "NaN",
-    "{}",
-    "1e999",
-    "[" * 50_000,
-    "9" * 400,
-    b"\xff\x00",
-    7,
-    -1,
-    2**62,
-    9e999,
-    None,
-]
+BAD = ("abc", "", "NaN", "{}", "1e999", "[" * 50_000, "9" * 400, b"\xff\x00", 7, -1, 2**62, 9e999, None)
 COLUMNS = {
     "bopp_trials": [column.name for column in schema.trials.columns],
     "bopp_studies": [column.name for column in schema.studies.columns],
@@ -578,33 +546,25 @@ def test_damaged_columns_are_noticed(
     )
 
 
-@pytest.mark.parametrize("missing", [0, 2])
-def test_a_missing_row_is_noticed(tmp_path: Path, missing: int) -> None:
-    filled(tmp_path / "a.db")
-    execute(tmp_path / "a.db", "DELETE FROM bopp_trials WHERE number = ?", missing)
-    study = opened(tmp_path / "a.db")
-    with pytest.raises(StudyError, match=f"trial {missing} is missing: the store is damaged"):
-        _ = study.trials
-    with pytest.raises(StudyError, match="is missing"):
-        study.ask()
-
-
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "said"),
     [
-        "DELETE FROM bopp_trials WHERE number = 1",
-        "UPDATE bopp_trials SET state = 'x', seal = NULL WHERE number = 1",
+        ("DELETE FROM bopp_trials WHERE number = 0", "trial 0 is missing"),
+        ("DELETE FROM bopp_trials WHERE number = 1", "trial 1 is missing"),
+        ("UPDATE bopp_trials SET state = 'x', seal = NULL WHERE number = 1", "trial 1"),
     ],
 )
-def test_damage_is_noticed_again_and_again(tmp_path: Path, damage: str) -> None:
+def test_damage_is_noticed_again_and_again(tmp_path: Path, damage: str, said: str) -> None:
     with opened(tmp_path / "a.db") as study:
         trials = study.ask(3)
         study.tell(trials[0], 1.0)  # the last to change is the first in order
     execute(tmp_path / "a.db", damage)
     study = opened(tmp_path / "a.db")
     for _ in range(3):
-        with pytest.raises(StudyError):
+        with pytest.raises(StudyError, match=said):
             _ = study.trials
+        with pytest.raises(StudyError, match=said):
+            study.ask()
 
 
 def test_numbers_in_another_order_in_the_file_are_trials_in_order(tmp_path: Path) -> None:
@@ -727,7 +687,7 @@ def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch:
     other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert study.trials == ()
-    with pytest.raises(StoreError, match="database is locked; another process keeps it locked"):
+    with pytest.raises(StoreError, match="locked"):
         study.enqueue(PARAMS)
     other.execute("ROLLBACK")
     other.close()
@@ -755,12 +715,3 @@ def test_a_study_that_is_refused_leaves_no_connection(postgres_url: str, wrong: 
             open_study(postgres_url, **definition)
         gc.collect()
     assert [str(warning.message) for warning in caught] == []
-
-
-def test_a_study_that_is_deleted_has_no_trials_to_read(tmp_path: Path) -> None:
-    study = opened(tmp_path / "a.db")
-    study.tell(study.ask(), 1.0)
-    execute(tmp_path / "a.db", "DELETE FROM bopp_trials")
-    execute(tmp_path / "a.db", "DELETE FROM bopp_studies")
-    with pytest.raises(StudyError):
-        _ = study.trials

@@ -21,6 +21,7 @@ from support.forks import in_child
 from support.workers import bowl
 
 SPACE: dict[str, Parameter] = {"x": Float(-5, 5), "y": Float(0, 15)}
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 THREADS = 8
 EACH = 6
 
@@ -173,7 +174,7 @@ def test_two_runs_share_the_budget_and_wait_for_each_other(url: str) -> None:
     with opened(url) as study:
         results = at_once(
             lambda _: study.optimize(
-                counted, 12, progress=False, callback=lambda study, trial: seen.append(trial.number)
+                counted, 12, progress=False, callback=lambda _, one: seen.append(one.number)
             ),
             2,
         )
@@ -213,7 +214,7 @@ def held_elsewhere(guard: Guard) -> tuple[threading.Thread, threading.Event]:
     return thread, leave
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@forks
 def test_a_fork_finds_the_locks_of_other_threads_free(tmp_path: Any) -> None:
     optimizer = Optimizer(SPACE, recipe=Recipe.random())
     with opened(f"sqlite:///{tmp_path}/a.db") as study:
@@ -234,7 +235,8 @@ def test_a_fork_finds_the_locks_of_other_threads_free(tmp_path: Any) -> None:
         assert study.held == {0}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@forks
+@pytest.mark.endurance
 def test_forks_beside_threads_that_ask_and_tell_come_up(tmp_path: Any) -> None:
     """A fork does not have the thread that may hold a lock of Python, SQLite or SQLAlchemy."""
     with opened(f"sqlite:///{tmp_path}/a.db") as study:
@@ -255,24 +257,17 @@ def test_forks_beside_threads_that_ask_and_tell_come_up(tmp_path: Any) -> None:
                 thread.join()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@forks
 def test_a_fork_within_a_lock_may_leave_it() -> None:
     guard = Guard()
 
     def child() -> None:
         with guard:
             pass
+        guard.__exit__()
 
     with guard:
         assert in_child(child) == 0
-        process = os.fork()
-        if process == 0:
-            try:
-                guard.__exit__()
-                os._exit(0)
-            finally:
-                os._exit(1)
-        assert os.waitpid(process, 0)[1] == 0
 
 
 def test_an_optimizer_can_be_copied_and_pickled() -> None:

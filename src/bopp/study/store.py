@@ -139,7 +139,7 @@ class Store:
             return suggestion_lock.by_server(self._engine, self._ours)
         if isinstance(self.path, Path):
             return suggestion_lock.by_file(Path(f"{self.path}.lock"))
-        return suggestion_lock.in_process
+        return lambda *_: nullcontext(True)
 
     def _leave_parent(self) -> None:
         """After a fork, leave connections to the parent, which owns them."""

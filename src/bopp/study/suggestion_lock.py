@@ -1,11 +1,13 @@
 """Suggestion lock: of the threads, processes and machines that share a study, one at a time suggests.
 
 The lock only saves computing time: two workers that compute at the same time find out when they claim their
-trials. So a worker goes ahead without the lock when it has waited too long, or where there are no locks.
+trials. So a worker goes ahead without the lock when one other keeps it for too long, or where there are no
+locks. It does not while the lock goes from hand to hand: hundreds that computed at once would block a server.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -20,14 +22,20 @@ from sqlalchemy import exc
 from bopp.guard import Guard
 from bopp.study import faults
 
-WAIT = 30.0  # seconds for a lock that others hold
+WAIT = 30.0  # seconds to wait while one other keeps the lock; where it goes from hand to hand, all wait
 FILE_PAUSE = 0.01  # seconds between two attempts to lock a file
-SERVER_PAUSES = (0.005, 1.0)  # seconds between two attempts on a server, at least and at most
+SERVER_PAUSES = (0.005, 5.0)  # seconds between two attempts on a server, at least and at most
 SHARE = 0.1  # of the time waited so far is the next pause: the more who wait, the less often each one tries
 JITTER = random.SystemRandom()  # leaves alone the random numbers of the user, and differs after a fork
 
+HOLDER = sa.text(
+    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND (classid::bigint << 32) | objid::bigint = :study"
+).bindparams(sa.bindparam("study", type_=sa.BigInteger))
+
 Lock = Callable[[int, float], AbstractContextManager[bool]]
-"""Waits for the lock of a study for so many seconds; false in a block that does without it."""
+"""Waits for the lock of a study while others get it within so many seconds; false in a block without it."""
 
 
 class SuggestionLock:
@@ -46,31 +54,33 @@ class SuggestionLock:
             yield
 
 
-@contextmanager
-def in_process(_study: int, _wait: float) -> Iterator[bool]:
-    """The lock of a store that no other process can reach."""
-    yield True
-
-
 def by_file(path: Path) -> Lock:
-    """Lock a file, one for all studies of a database; without locks, or behind a planted link, do without."""
+    """Lock a file, one for all studies of a database; where that cannot be done, do without."""
 
     @contextmanager
     def lock(_study: int, wait: float) -> Iterator[bool]:
         with ExitStack() as stack:
             held = True
-            if path.parent.is_dir() and not path.is_symlink():  # filelock would create the folder
-                try:
-                    stack.enter_context(
-                        FileLock(path, wait, poll_interval=FILE_PAUSE, fallback_to_soft=False)
-                    )
-                except Timeout:
-                    held = False
-                except OSError:
-                    pass
+            if path.parent.is_dir():  # or filelock would create the folder
+                with suppress(OSError):  # no locks here, no right to make a file, or a planted link
+                    held = _enter(stack, path, wait)
             yield held
 
     return lock
+
+
+def _enter(stack: ExitStack, path: Path, wait: float) -> bool:
+    """Lock a file; false if one other keeps it, which sets its time when it gets it."""
+    lock, before = FileLock(path, wait, poll_interval=FILE_PAUSE, fallback_to_soft=False), None
+    while True:
+        try:
+            stack.enter_context(lock)
+        except Timeout:
+            if before == (before := path.lstat().st_mtime_ns):
+                return False
+        else:
+            os.utime(path, follow_symlinks=False)
+            return True
 
 
 class OfThread(threading.local):
@@ -84,35 +94,38 @@ def by_server(engine: sa.Engine, ours: OfThread) -> Lock:
 
     @contextmanager
     def lock(study: int, wait: float) -> Iterator[bool]:
-        began, waited = time.monotonic(), 0.0
+        began = moved = now = time.monotonic()
+        holder = connection = None
         with suppress(exc.DBAPIError):  # the transaction to come reports what is wrong
-            while not (connection := _locked(engine, study)) and waited < wait:
-                soonest, latest = SERVER_PAUSES
-                time.sleep(min(max(soonest, SHARE * waited), latest) * JITTER.uniform(0.5, 1.5))
-                waited = time.monotonic() - began
-            ours.connection = connection
+            while not connection and now - moved <= wait:
+                before, (connection, holder) = holder, _locked(engine, study)
+                soonest, latest = (0.0, 0.0) if connection else SERVER_PAUSES
+                time.sleep(min(max(soonest, SHARE * (now - began)), latest) * JITTER.uniform(0.5, 1.5))
+                now = time.monotonic()
+                moved = moved if holder == before else now
+        ours.connection = connection
         try:
-            yield ours.connection is not None
+            yield connection is not None
         finally:
-            held, ours.connection = ours.connection, None
-            if held is not None:
+            ours.connection = None
+            if connection is not None:
                 with suppress(exc.SQLAlchemyError):
-                    held.close()
+                    connection.close()
 
     return lock
 
 
-def _locked(engine: sa.Engine, study: int) -> sa.Connection | None:
-    """A connection that holds the lock; None if another one does, or if the server takes none now."""
+def _locked(engine: sa.Engine, study: int) -> tuple[sa.Connection | None, int | None]:
+    """A connection that holds the lock, or None; and who holds it, if somebody does."""
     try:
         with ExitStack() as stack:
             connection = stack.enter_context(engine.connect())
             with connection.begin():
-                free = connection.execute(sa.select(sa.func.pg_try_advisory_lock(study))).scalar()
-            if free:
-                stack.pop_all()
-                return connection
+                if not connection.execute(sa.select(sa.func.pg_try_advisory_lock(study))).scalar():
+                    return None, connection.execute(HOLDER, {"study": study}).scalar()
+            stack.pop_all()
+            return connection, None
     except exc.DBAPIError as error:
         if not faults.not_now(error):
             raise
-    return None
+    return None, None
