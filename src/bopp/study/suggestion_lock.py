@@ -95,7 +95,8 @@ def by_server(engine: sa.Engine, ours: OfThread) -> Lock:
     @contextmanager
     def lock(study: int, wait: float) -> Iterator[bool]:
         began = moved = now = time.monotonic()
-        holder = connection = None
+        holder: int | None = None
+        connection: sa.Connection | None = None
         with suppress(exc.DBAPIError):  # the transaction to come reports what is wrong
             while not connection and now - moved <= wait:
                 before, (connection, holder) = holder, _locked(engine, study)
