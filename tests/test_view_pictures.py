@@ -208,14 +208,6 @@ def test_a_path_of_an_unknown_kind_is_refused_before_anything_is_computed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_may_still_come_first(plain: Result, tmp_path: Path) -> None:
-    old: Any = plain
-    assert [axes.get_xlabel() for axes in old.plot_slice(["y"]).axes] == ["y"]
-    assert [axes.get_xlabel() for axes in old.plot_slice(("x", "y"), tmp_path / "a.png").axes] == ["x", "y"]
-    assert png_size(tmp_path / "a.png")
-    assert old.plot_contour(("y", "x")).axes[0].get_xlabel() == "y"
-    assert old.plot_slice(None, ["c"]).axes[0].get_xlabel() == "c"
-
 
 def test_a_text_in_place_of_names_is_named(plain: Result) -> None:
     names: Any = "x"
