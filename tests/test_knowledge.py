@@ -15,7 +15,7 @@ from bopp import outcome as outcomes
 from bopp.acquisition import MES, UCB, ei, log_ei, pi
 from bopp.belief import Beliefs
 from bopp.data import Array, Data, History
-from bopp.fit import MAP, SliceSampling
+from bopp.fit import UNTRENDED, MaximumLikelihood, SliceSampling
 from bopp.gp import GP, Posterior
 from bopp.initial import Sobol
 from bopp.kernels import Kernel, Matern52
@@ -293,7 +293,8 @@ def test_a_trend_is_weighed_by_the_density_with_its_factors_integrated_out(
 
 
 def fit(data: Data) -> Beliefs:
-    return MAP()(data, Matern52(), np.random.default_rng(0))
+    settings = replace(MaximumLikelihood(), priors=UNTRENDED)
+    return settings(data, Matern52(), np.random.default_rng(0))
 
 
 def values(X: Array) -> Array:

@@ -294,8 +294,8 @@ def test_a_message_is_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ),
         *(("budget", value, "an integer >= 1") for value in ("inf", "[1]", "{ a = 1 }", "2026-01-31")),
         *(
-            ("seed", value, 'an integer >= 0, or "random"')
-            for value in ("-1", "0.5", '"0"', "-99999999999999999999999")
+            ("seed", value, 'an integer from 0 to 2**63 - 1, or "random"')
+            for value in ("-1", "0.5", '"0"', "-99999999999999999999999", str(2**63))
         ),
         *(
             (name, value, "a finite number of seconds above 0")
@@ -326,7 +326,8 @@ def test_a_wrong_setting_is_named(field: str, value: str, wanted: str, tmp_path:
 
 def test_a_password_is_not_shown(tmp_path: Path) -> None:
     text = problem_of(tmp_path, f'{STUDY}store = "postgresql://me:sec@ret@host:port/base"')
-    assert text.endswith('got "postgresql://***"')
+    assert "sec" not in text
+    assert "ret" not in text
 
 
 def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:

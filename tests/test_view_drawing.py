@@ -264,7 +264,7 @@ def test_lines_go_through_the_params_to_the_value(mixed: Result) -> None:
         assert x == pytest.approx((trial.params["x"] + 1) / 2)
         assert lr == pytest.approx(np.log10(trial.params["lr"]) / 6 + 1)
         assert n == pytest.approx((trial.params["n"] - 1) / 99)
-        assert m == pytest.approx(np.log2(trial.params["m"]) / 63)
+        assert m == pytest.approx(np.log2(trial.params["m"]) / 53)
         assert act == pytest.approx(list(MIXED["act"].values()).index(trial.params["act"]) / 3)
         assert size == pytest.approx(np.log2(trial.params["size"] / 8) / 2)
         assert only == 0.5

@@ -90,7 +90,7 @@ def test_it_says_what_the_model_said_at_that_moment(sources: tuple[pseudo.Source
 
 
 def test_a_share_is_the_part_of_the_variance_that_is_explained() -> None:
-    recipe = Recipe(initial=Sobol(1), outcome=raw, fit=fit.MAP(variance=1.0, noise=0.25))
+    recipe = Recipe(initial=Sobol(1), outcome=raw, fit=fit.MAP(fit.UNTRENDED, variance=1.0, noise=0.25))
     trials = (Trial(0, {"x": 0.5}, "done", {"value": -2.0}), Trial(1, {"x": 0.5}))
     told = Result(Problem({"x": Float(0, 1)}), trials).explain(1, recipe)
     assert [(pull.what, pull.number, pull.value) for pull in told.pulls] == [
@@ -104,7 +104,7 @@ def test_a_share_is_the_part_of_the_variance_that_is_explained() -> None:
 def test_what_no_trial_explains_is_the_variance_that_is_left() -> None:
     trials = [Trial(i, {"x": i / 9.0}, "done", {"value": math.sin(i)}) for i in range(10)]
     result = Result(Problem({"x": Float(0, 1)}), (*trials, Trial(10, {"x": 0.45})))
-    recipe = Recipe(outcome=raw, fit=fit.MAP(variance=2.0))
+    recipe = Recipe(outcome=raw, fit=fit.MAP(fit.UNTRENDED, variance=2.0))
     told = result.explain(10, recipe)
     assert told.sd is not None
     (rest,) = [pull.share for pull in told.pulls if pull.number is None]

@@ -208,7 +208,6 @@ def test_a_path_of_an_unknown_kind_is_refused_before_anything_is_computed(
     assert list(tmp_path.iterdir()) == []
 
 
-
 def test_a_text_in_place_of_names_is_named(plain: Result) -> None:
     names: Any = "x"
     for draw in (plain.plot_slice, plain.plot_contour):

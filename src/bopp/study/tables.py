@@ -62,7 +62,10 @@ StartMethod = Annotated[str, Meta(pattern=_one_of(METHODS), description=_listed(
 Truth = Annotated[bool, Meta(description="true or false")]
 Whole = Annotated[int, Meta(description="an integer")]
 Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
-Seed = Annotated[int, Meta(ge=0, description='an integer >= 0, or "random"')] | Literal["random"]
+Seed = (
+    Annotated[int, Meta(ge=0, le=2**63 - 1, description='an integer from 0 to 2**63 - 1, or "random"')]
+    | Literal["random"]
+)
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
 Seconds = Annotated[float, Meta(gt=0, le=LARGEST, description="a finite number of seconds above 0")]
 Options = Annotated[list[Any], Meta(description="a list of options")]
