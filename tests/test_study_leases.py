@@ -237,10 +237,10 @@ def work(url: str, me: int, lease: float, budget: int, mine: Connection) -> None
 
     with opened(url, lease=lease) as study:
         result = study.optimize(objective, budget, progress=False)
-        mine.send([trial.value for trial in result.trials])
+        mine.send([trial.values.get("value") for trial in result.trials])
 
 
-def result_of(pipe: Connection) -> list[float]:
+def result_of(pipe: Connection) -> list[float | None]:
     """What a worker returns in the end."""
     while True:
         if isinstance(said := hear(pipe), list):
