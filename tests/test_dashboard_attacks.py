@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,10 +19,22 @@ import pytest
 
 import bopp
 from bopp import AtLeast, AtMost, Choice, Float, Linear, Problem, Recipe
-from bopp.dashboard import connections
 from bopp.dashboard.gate import LARGEST
 from bopp.trial import Trial
-from support.dashboards import PATIENCE, Answer, Client, Dashboard, Sent, answered, dashboard, wait_for
+from support.dashboards import (
+    PATIENCE,
+    Answer,
+    Client,
+    Dashboard,
+    Elements,
+    Linked,
+    Sent,
+    Served,
+    answered,
+    dashboard,
+    served,
+    wait_for,
+)
 from support.faults import Figure
 from support.workers import many, opened
 
@@ -84,55 +95,23 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def running(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    """A dashboard, run from a copy of bopp beside whose files links were planted once it was running."""
-    folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(Path(bopp.__file__).parent, folder / "bopp")
-    (folder / "secret.txt").write_text(SECRET)
-    with dashboard(url, "--debug", folder=folder) as running:
-        static = folder / "bopp/dashboard/static"
-        (static / "link.txt").symlink_to(folder / "secret.txt")
-        (static / "folder").symlink_to(folder)
-        (static / "new.txt").write_text(SECRET)
+def running(url: str) -> Iterator[Served]:
+    with served(url) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(running: Dashboard) -> Client:
+def process(url: str) -> Iterator[Dashboard]:
+    with dashboard(url, "--debug") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(running: Served) -> Client:
     return Client(running)
 
 
 # Fault 25
-
-
-class Elements(HTMLParser):
-    """The elements of a page with the names of their attributes, and what it says."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.found: list[tuple[str, ...]] = []
-        self.links: list[str] = []
-        self.said: list[str] = []
-        self._within: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, *(name for name, _ in attributes)))
-        named = ("href", "src", "action", "formaction", "data-src", "data-live-src", "data-events")
-        self.links += [value or "" for name, value in attributes if name in named]
-        self._within.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._within and self._within.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if not {"option", "textarea", "title"} & set(self._within):  # where it has to be as it is
-            self.said.append(data)
-
-    def handle_comment(self, data: str) -> None:
-        self.found.append(("comment", data))
 
 
 PAGES = ["/study", "/trials", "/model", "/parallel", "/work", *(f"/trial?number={n}" for n in range(6))]
@@ -155,7 +134,7 @@ def shown(client: Client, path: str, name: str, markup: str, live: bool) -> Answ
 
 
 @pytest.mark.fault(25)
-def test_markup_is_shown_as_text(running: Dashboard, client: Client, figure: Figure) -> None:
+def test_markup_is_shown_as_text(running: Served, client: Client, figure: Figure) -> None:
     count = 0
     for path in PAGES:
         for live in (False, True):
@@ -184,7 +163,7 @@ def test_markup_in_the_list_of_studies_is_text(client: Client) -> None:
 
 
 @pytest.mark.fault(25)
-def test_what_was_typed_and_asked_for_is_text(running: Dashboard, client: Client) -> None:
+def test_what_was_typed_and_asked_for_is_text(running: Served, client: Client) -> None:
     """What comes with a request comes back as text too: in a refusal, and in a form to be sent again."""
     hostile = quote(MARKUP)
     for path in (
@@ -251,24 +230,13 @@ def _policy(answer: Answer) -> str:
 
 
 @pytest.mark.fault(25)
-def test_every_answer_is_guarded(running: Dashboard, client: Client, figure: Figure) -> None:
-    host, plain = f"Host: {client.host}\r\n", f"name={PLAIN}"
+def test_every_answer_is_guarded(running: Served, client: Client, figure: Figure) -> None:
+    plain = f"name={PLAIN}"
     paths = ["/", f"/study?{plain}", f"/trials?{plain}", f"/trials.csv?{plain}", f"/trial?{plain}&number=0"]
-    paths += [
-        f"/model?{plain}",
-        f"/work?{plain}",
-        f"/data/parallel?{plain}",
-        f"/picture?{plain}&kind=timeline",
-    ]
-    paths += [
-        f"/picture?{plain}&kind=x",
-        "/static/live.js",
-        "/static/dashboard.css",
-        "/static/x",
-        "/x",
-        "/enter",
-    ]
-    paths += ["/study", "/study?name=none", "/change/ask", "/data/x", f"/data/x?{plain}", "/static/"]
+    paths += [f"/{page}?{plain}" for page in ("model", "work", "data/parallel", "data/x")]
+    paths += [f"/picture?{plain}&kind=timeline", f"/picture?{plain}&kind=x", "/study?name=none"]
+    paths += ["/static/live.js", "/static/dashboard.css", "/static/x", "/static/", "/x", "/enter", "/study"]
+    paths += ["/change/ask", "/data/x"]
     answers = {path: client.get(path) for path in paths}
     stranger = Client(running, token="")
     answers |= {f"{path} for a stranger": stranger.get(path) for path in paths}
@@ -276,10 +244,15 @@ def test_every_answer_is_guarded(running: Dashboard, client: Client, figure: Fig
     answers["a change"] = client.post("/change/note", {"token": client.form_token(PLAIN), "name": PLAIN})
     answers["a link"] = client.post("/link", {"token": client.form_token(PLAIN)})
     answers["entered"] = stranger.get(f"/enter?token={client.another(PLAIN)}")
-    raw = ("GET / HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n", f"GET / HTTP/1.0\r\n{host}X: {'x' * 40_000}\r\n\r\n")
-    answers |= {one[:40]: answered(running.port, one.encode()) for one in raw}
-    assert {answer.status for answer in answers.values()} == {200, 303, 400, 403, 404, 405}
+    long = f"GET / HTTP/1.0\r\nHost: {client.host}\r\nX: {'x' * 30_000}\r\n\r\n"
+    answers["a long head"] = answered(running.port, long.encode())
+    assert {answer.status for answer in answers.values()} == {200, 303, 403, 404, 405}
     assert [what for what, answer in answers.items() if not guarded(answer)] == []
+    for one in ("GET / HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n"):  # answered by the server itself
+        refused = answered(running.port, one.encode())
+        assert refused.status == 400
+        assert refused.headers["content-type"].startswith("text/plain")
+        assert refused.text == "Invalid HTTP request received."  # nothing of what was sent
     stream = Sent("GET", f"/events?{plain}", (("Host", client.host), ("Cookie", client.cookie)))
     with socket.create_connection(("127.0.0.1", running.port), PATIENCE) as connection:
         connection.sendall(stream.content)
@@ -338,7 +311,23 @@ QUERIES = [
 
 
 @pytest.mark.fault(26)
-def test_no_target_leads_out_of_the_folder(running: Dashboard, client: Client, figure: Figure) -> None:
+def test_no_target_leads_out_of_the_folder(
+    url: str, tmp_path_factory: pytest.TempPathFactory, figure: Figure
+) -> None:
+    """Of a copy of bopp, beside whose files links were planted once it was running."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(Path(bopp.__file__).parent, folder / "bopp")
+    (folder / "secret.txt").write_text(SECRET)
+    with dashboard(url, "--debug", folder=folder) as running:
+        static = folder / "bopp/dashboard/static"
+        (static / "link.txt").symlink_to(folder / "secret.txt")
+        (static / "folder").symlink_to(folder)
+        (static / "new.txt").write_text(SECRET)
+        check_targets(running, Client(running))
+    figure(f"{len(TARGETS)} paths and {len(QUERIES)} queries: refused or harmless")
+
+
+def check_targets(running: Linked, client: Client) -> None:
     for target in TARGETS:
         for cookie in (client.cookie, ""):
             headers = (("Host", client.host), ("Cookie", cookie), ("Connection", "close"))
@@ -350,11 +339,10 @@ def test_no_target_leads_out_of_the_folder(running: Dashboard, client: Client, f
     assert live.status == 200
     assert "use strict" in live.text
     assert not running.tracebacks
-    figure(f"{len(TARGETS)} paths and {len(QUERIES)} queries: refused or harmless")
 
 
 @pytest.mark.fault(26)
-def test_no_query_breaks_a_page(running: Dashboard, client: Client) -> None:
+def test_no_query_breaks_a_page(running: Served, client: Client) -> None:
     found = {query: client.get(query).status for query in QUERIES}
     assert {query[:80]: status for query, status in found.items() if status not in (200, 404)} == {}
     assert found["/trial?name=plain&number=-1"] == found["/trial?name=plain&number=1e9"] == 404
@@ -363,6 +351,20 @@ def test_no_query_breaks_a_page(running: Dashboard, client: Client) -> None:
 
 
 # Attacks
+
+
+def test_a_page_comes_while_others_ask_for_nothing_or_for_too_much(running: Served, client: Client) -> None:
+    """The tests below have more of each, and a server of its own."""
+    with connected(client.port, 60) as idle:
+        time.sleep(0.2)
+        for one in idle[:30]:
+            pushed(one, b"GET / HTTP/1.1\r\nX-Slow: ")
+        refused = client.sent("/change/ask", {"token": "x"}).but(content_length="9999999").content
+        assert answered(client.port, refused).status == 413
+        began = time.monotonic()
+        assert client.get("/trials", name=PLAIN).status == 200
+        assert time.monotonic() - began < 5 * BUDGET  # on a busy machine too
+    assert not running.tracebacks
 
 
 class Honest(threading.Thread):
@@ -407,15 +409,19 @@ class Honest(threading.Thread):
         assert not self.is_alive()
 
 
+Siege = tuple[Dashboard, Client]
+
+
 @pytest.fixture
-def besieged(running: Dashboard, client: Client) -> Iterator[Dashboard]:
+def besieged(process: Dashboard) -> Iterator[Siege]:
     """A dashboard under attack, of which an honest client notices nothing."""
-    with Honest(running, client, every=0.05) as honest:
-        yield running
+    client = Client(process, process.another_link(PLAIN))
+    with Honest(process, client, every=0.05) as honest:
+        yield process, client
     assert not honest.wrong, honest.wrong[:3]
     assert max(honest.took) < BUDGET
-    wait_for(lambda: running.memory < MEGABYTES)
-    assert not running.tracebacks
+    wait_for(lambda: process.memory < MEGABYTES)
+    assert not process.tracebacks
     assert client.get("/study", name=PLAIN).status == 200
 
 
@@ -444,64 +450,37 @@ def pushed(connection: socket.socket, content: bytes) -> int:
     return 0
 
 
-def ended(connection: socket.socket) -> bool:
-    """Whether a server has closed a connection, which may have answers in it."""
-    try:
-        while connection.recv(1 << 16):
-            pass
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def dripped(connections: list[socket.socket], seconds: float) -> int:
-    """Send a byte each second for so long; of how many a server has had enough."""
+def dripped(connections: list[socket.socket], seconds: float) -> None:
+    """Send a byte each second for so long."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for one in connections:
             pushed(one, b"a")
         time.sleep(1.0)
-    return sum(map(ended, connections))
 
 
-LONG = connections.SILENT + 3.0
-SIZES = [(60, 2.0), pytest.param((300, LONG), marks=full_size)]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_heads_that_come_a_byte_a_second(besieged: Dashboard, size: tuple[int, float]) -> None:
-    count, seconds = size
-    with connected(besieged.port, count) as slow:
-        time.sleep(0.2)
-        for one in slow:
-            pushed(one, b"GET / HTTP/1.1\r\nX-Slow: ")
-        closed = dripped(slow, seconds)
-        assert closed == (count if seconds == LONG else 0)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_bodies_that_come_a_byte_a_second(
-    besieged: Dashboard, client: Client, size: tuple[int, float]
-) -> None:
-    count, seconds = size
+@pytest.mark.endurance
+@pytest.mark.parametrize("count", [60, pytest.param(300, marks=full_size)])
+@pytest.mark.parametrize("form", [False, True])
+def test_requests_that_come_a_byte_a_second(besieged: Siege, count: int, form: bool) -> None:
+    running, client = besieged
     right = client.sent("/change/ask", {"name": PLAIN}).but(content_length="1000", connection=None).content
     strange = Sent("POST", "/change/ask", (("Host", client.host), ("Content-Length", "1000"))).content
-    with connected(besieged.port, count) as slow:
+    with connected(running.port, count) as slow:
         time.sleep(0.2)
         for place, one in enumerate(slow):
-            pushed(one, right if place % 2 else strange)
-        closed = dripped(slow, seconds)
-        assert closed >= (count // 2 if seconds == LONG else 0)
+            pushed(one, (right if place % 2 else strange) if form else b"GET / HTTP/1.1\r\nX-Slow: ")
+        dripped(slow, count / 30)
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("count", [60, pytest.param(300, marks=full_size)])
-def test_readers_who_never_read(besieged: Dashboard, client: Client, url: str, count: int) -> None:
+def test_readers_who_never_read(besieged: Siege, url: str, count: int) -> None:
+    running, client = besieged
     headers = (("Host", client.host), ("Cookie", client.cookie))
     stream = Sent("GET", f"/events?name={PLAIN}", headers).content
     file = Sent("GET", "/static/uplot.js", headers).content
-    with connected(besieged.port, count) as slow:
+    with connected(running.port, count) as slow:
         time.sleep(0.2)
         for place, one in enumerate(slow):
             pushed(one, stream if place % 2 else file * 20)
@@ -511,8 +490,10 @@ def test_readers_who_never_read(besieged: Dashboard, client: Client, url: str, c
                 time.sleep(0.05)
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("count", [10, pytest.param(40, marks=full_size)])
-def test_what_is_far_too_long(besieged: Dashboard, client: Client, count: int) -> None:
+def test_what_is_far_too_long(besieged: Siege, count: int) -> None:
+    running, client = besieged
     long = b"a" * 10_000_000
     form = client.sent("/change/ask", {"token": "x"})
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(long), long)
@@ -530,7 +511,7 @@ def test_what_is_far_too_long(besieged: Dashboard, client: Client, count: int) -
     statuses: dict[str, set[int]] = {what: set() for what in asked}
 
     def send(what: str) -> None:
-        statuses[what].add(answered_or_not(besieged.port, asked[what]))
+        statuses[what].add(answered_or_not(running.port, asked[what]))
 
     threads = [threading.Thread(target=send, args=(what,)) for what in [*asked] * (count // 10)]
     for one in threads:
@@ -538,10 +519,10 @@ def test_what_is_far_too_long(besieged: Dashboard, client: Client, count: int) -
     for one in threads:
         one.join(PATIENCE)
     wanted = {"a body": 413, "a body in chunks": 411, "a body in chunks with a length": 411}
-    wanted |= {"a header": 400, "a target": 400, "headers": 400, "a body longer than it says": 403}
+    wanted |= {"a body longer than it says": 403, "half a form": 0}
     for what, found in statuses.items():
         assert found, what
-        assert found <= {wanted.get(what, 0), 0}, what  # 0: it was closed before all was sent
+        assert found <= {wanted.get(what, 400), 400, 0}, what  # 0: it was closed before all was sent
 
 
 def answered_or_not(port: int, content: bytes) -> int:
@@ -554,23 +535,21 @@ def answered_or_not(port: int, content: bytes) -> int:
     return 0
 
 
-@pytest.mark.parametrize("count", [1500, pytest.param(10_000, marks=full_size)])
-def test_connections_that_ask_for_nothing(besieged: Dashboard, count: int) -> None:
-    with connected(besieged.port, count) as idle:
-        time.sleep(1.0)
-        wait_for(lambda: sum(not ended(one) for one in idle) <= connections.MOST)
+@pytest.mark.endurance
+@pytest.mark.parametrize("count", [300, pytest.param(800, marks=full_size)])
+def test_connections_that_ask_for_nothing(besieged: Siege, count: int) -> None:
+    with connected(besieged[0].port, count):
+        time.sleep(3.0)
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=full_size)])
-def test_requests_of_strangers_in_parallel(besieged: Dashboard, client: Client, count: int) -> None:
-    assert in_parallel(client, "", count) == [403] * count
+@pytest.mark.endurance
+@pytest.mark.parametrize("count", [200, pytest.param(800, marks=full_size)])
+def test_requests_of_strangers_in_parallel(besieged: Siege, count: int) -> None:
+    assert in_parallel(besieged[1], "", count) == [403] * count
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=full_size)])
-def test_requests_of_those_let_in_are_answered_in_turn(
-    running: Dashboard, client: Client, count: int
-) -> None:
-    assert in_parallel(client, client.cookie, count) == [200] * count
+def test_requests_of_those_let_in_are_answered_in_turn(running: Served, client: Client) -> None:
+    assert in_parallel(client, client.cookie, 100) == [200] * 100
     assert not running.tracebacks
 
 

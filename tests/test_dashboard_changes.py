@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 import time
 from collections.abc import Iterator
-from html import unescape
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,17 @@ import bopp
 from bopp.dashboard.beside import Beside
 from bopp.dashboard.views import Views
 from bopp.errors import StoreError
-from support.dashboards import PATIENCE, Answer, Client, Dashboard, children, dashboard, wait_for
+from support.dashboards import (
+    PATIENCE,
+    Answer,
+    Client,
+    Elements,
+    Inline,
+    children,
+    dashboard,
+    served,
+    wait_for,
+)
 
 FILE = """
 [study]
@@ -27,33 +35,31 @@ budget = 20
 x = { type = "float", low = 0.0, high = 1.0 }
 kind = { type = "choice", options = ["a", "b"] }
 """
-MESSAGE = re.compile(r'<p class="message( wrong)?"[^>]*>([^<]*)</p>')
 
 
 def said(answer: Answer) -> str:
-    """What a page says of the last change; with a cross in front if it was refused."""
-    found = MESSAGE.search(answer.text)
-    assert found, answer.text
-    return ("x " if found[1] else "") + unescape(found[2])
+    """What a page says of the last change."""
+    return Elements(answer.text).text_of("p", "message")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("changes")
-    (found / "study.toml").write_text(FILE)
-    bopp.open_study(f"sqlite:///{found}/study.db", "other", {"y": bopp.Int(1, 9)}, "maximize").close()
-    return found
+def refused(answer: Answer, *words: str) -> bool:
+    """Whether a page says, with these words, why the last change was not made."""
+    text = Elements(answer.text).text_of("p", "message wrong")
+    assert all(word in text for word in words), text
+    return bool(text)
 
 
-@pytest.fixture(scope="module")
-def running(folder: Path) -> Iterator[Dashboard]:
-    with dashboard("study.toml", folder=folder) as server:
-        yield server
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "study.toml").write_text(FILE)
+    bopp.open_study(f"sqlite:///{tmp_path}/study.db", "other", {"y": bopp.Int(1, 9)}, "maximize").close()
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
-def client(running: Dashboard) -> Client:
-    return Client(running)
+@pytest.fixture
+def client(folder: Path) -> Iterator[Client]:
+    with served(folder / "study.toml") as running:
+        yield Client(running)
 
 
 def opened(folder: Path, name: str) -> bopp.Study:
@@ -63,34 +69,35 @@ def opened(folder: Path, name: str) -> bopp.Study:
 def test_only_the_study_of_the_file_is_created_and_others_keep_their_space(
     client: Client, folder: Path
 ) -> None:
-    assert said(client.change("ask", "typo", count=1)).startswith("x ")
-    assert said(client.change("ask", "mine", count=2)) == "to try next: trial 0, 1"
-    assert said(client.change("ask", "other", count=1)) == "to try next: trial 0"
-    with pytest.raises(bopp.BoppError, match=r"it has: 'other', 'mine'"):
+    assert refused(client.change("ask", "typo", count=1), "typo")
+    assert said(client.change("ask", "mine", count=2)).endswith("trial 0, 1")
+    assert said(client.change("ask", "other", count=1)).endswith("trial 0")
+    with pytest.raises(bopp.BoppError, match=r"'other', 'mine'"):
         opened(folder, "typo")
     with opened(folder, "other") as other, opened(folder, "mine") as mine:
-        assert [list(trial.params) for trial in (*other.trials, *mine.trials)] == [
-            ["y"],
-            *[["x", "kind"]] * 2,
-        ]
+        found = [list(trial.params) for trial in (*other.trials, *mine.trials)]
+    assert found == [["y"], *[["x", "kind"]] * 2]
+    page = client.get("/trials", name="other", page=999).text  # beyond the last page is the last
+    assert "page 1 of 1" in page
+    assert Elements(page).having(id="trial-0")
+    wait_for(lambda: "being read" not in client.get("/?all=yes").text)
+    links = Elements(client.get("/?all=yes").text).links
+    assert [link for link in links if link.startswith("/study?")] == ["/study?name=mine", "/study?name=other"]
 
 
 def test_a_form_of_another_space_is_refused_in_words(client: Client) -> None:
-    answer = client.change("enqueue", "mine", param__gone="1")
-    assert said(answer) == "x wanted x=..., kind=..., got 'gone=1'"
+    assert refused(client.change("enqueue", "mine", param__gone="1"), "'gone=1'")
     answer = client.change("observe", "mine", param__x="0.5", param__kind="a", value__error="1")
-    assert said(answer) == "x wanted values of value, got none of value"
-    assert 'value="0.5"' in answer.text  # it need not be typed again
+    assert refused(answer, "value")
+    assert Elements(answer.text).having(name="param:x", value="0.5")  # it need not be typed again
 
 
 def test_a_value_is_told_once_and_amended_with_its_noise(client: Client, folder: Path) -> None:
     told = client.change("observe", "mine", param__x="0.25", param__kind="b", value__value="3.5", noise="0.1")
     number = int(said(told).rpartition(" ")[2])
-    page = client.get("/trial", name="mine", number=number).text
-    assert 'name="noise" inputmode="decimal" autocomplete="off" value="0.1"' in page
-    assert said(client.change("tell", "mine", number=number, value__value="4", noise="", note="")).startswith(
-        "x trial"
-    )
+    page = Elements(client.get("/trial", name="mine", number=number).text)
+    assert page.having(name="noise", value="0.1")
+    assert refused(client.change("tell", "mine", number=number, value__value="4", noise="", note=""), "trial")
     client.change("amend", "mine", number=number, value__value="4", noise="0.1", reason="a slip")
     with opened(folder, "mine") as study:
         trial = study.trials[number]
@@ -100,27 +107,17 @@ def test_a_value_is_told_once_and_amended_with_its_noise(client: Client, folder:
 
 
 def test_a_pause_that_is_there_is_said_to_be(client: Client) -> None:
+    client.change("ask", "mine", count=1)
     assert said(client.change("pause", "mine", reason="the oven")).startswith("paused: ")
-    assert re.match(
-        r"paused since .* \(the oven\) already", said(client.change("pause", "mine", reason="other"))
-    )
-    assert said(client.change("ask", "mine", count=1)).startswith("x the study 'mine' is paused")
-    assert said(client.change("resume", "mine")).startswith("resumed; it was paused")
-    assert said(client.change("resume", "mine")) == "it was not paused"
+    again = said(client.change("pause", "mine", reason="other"))
+    assert "the oven" in again
+    assert "already" in again
+    assert refused(client.change("ask", "mine", count=1), "paused")
+    assert "it was paused" in said(client.change("resume", "mine"))
+    assert "not paused" in said(client.change("resume", "mine"))
 
 
-def test_a_page_beyond_the_last_is_the_last(client: Client) -> None:
-    page = client.get("/trials", name="other", page=999).text
-    assert "page 1 of 1" in page
-    assert 'id="trial-0"' in page
-
-
-def test_the_list_of_studies_says_what_each_has_found(client: Client) -> None:
-    wait_for(lambda: "being read" not in client.get("/?all=yes").text)
-    page = client.get("/?all=yes").text
-    assert re.findall(r'/study\?name=(\w+)"', page) == ["mine", "other"]
-
-
+@pytest.mark.endurance
 def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     space = {f"x{i}": bopp.Float(0, 1) for i in range(6)}
@@ -143,6 +140,7 @@ def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Pa
         asking.join(PATIENCE)
 
 
+@pytest.mark.endurance
 def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told() -> None:
     async def calls() -> list[object]:
         beside = Beside()
@@ -151,7 +149,7 @@ def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told(
             os.kill(first, 9)
             await asyncio.sleep(0.5)
             second = await beside.call(os.getpid)
-            with pytest.raises(StoreError, match="see whether it was done"):
+            with pytest.raises(StoreError, match="killed"):
                 await beside.call(os.abort)
             return [first, second, await beside.call(os.getpid)]
         finally:
@@ -162,18 +160,11 @@ def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told(
 
 def test_a_view_says_whether_there_is_nothing_newer_to_come() -> None:
     async def seen() -> list[tuple[object, bool]]:
-        beside = Beside()
-        views = Views(beside)
-        try:
-            first = await views.get(1, PATIENCE, slow)
-            lately = await views.get(2, PATIENCE, slow)  # too soon to compute it anew
-            fresh = await views.get(2, PATIENCE, slow, rests=False)
-            assert first
-            assert lately
-            assert fresh
-            return [(view.of, view.current) for view in (first, lately, fresh)]
-        finally:
-            beside.close()
+        views = Views(Inline())
+        first = await views.get(1, PATIENCE, slow)
+        lately = await views.get(2, PATIENCE, slow)  # too soon to compute it anew
+        fresh = await views.get(2, PATIENCE, slow, rests=False)
+        return [(view.of, view.current) for view in (first, lately, fresh) if view]
 
     assert asyncio.run(seen()) == [(1, True), (1, False), (2, True)]
 

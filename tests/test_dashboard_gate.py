@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -18,7 +17,7 @@ import uvicorn
 
 import bopp
 from bopp import Float, Recipe
-from bopp.dashboard import connections, serving
+from bopp.dashboard import serving
 from bopp.dashboard.application import application
 from bopp.dashboard.board import Board
 from bopp.dashboard.changes import ACTS
@@ -26,7 +25,19 @@ from bopp.dashboard.gate import LARGEST, Gate, Hosts, is_local
 from bopp.errors import StoreError
 from bopp.study.exchange import exported
 from support.commands import Bopp
-from support.dashboards import PATIENCE, Client, Dashboard, Sent, answered, dashboard, flipped, wait_for
+from support.dashboards import (
+    PATIENCE,
+    Client,
+    Dashboard,
+    Elements,
+    Sent,
+    Served,
+    answered,
+    dashboard,
+    flipped,
+    served,
+    wait_for,
+)
 from support.faults import Figure
 
 FIELDS: dict[str, dict[str, str]] = {
@@ -60,7 +71,6 @@ PAGES = {
 }
 """What can be looked at, besides the stream of events, with a query that shows something."""
 
-LONG = 40_000_000  # bytes, more than the buffers of a connection hold
 Forge = Callable[[Sent, Client], Sent]
 
 
@@ -97,13 +107,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def running(url: str) -> Iterator[Dashboard]:
-    with dashboard(url) as running:
+def running(url: str) -> Iterator[Served]:
+    with served(url) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(running: Dashboard) -> Client:
+def client(running: Served) -> Client:
     return Client(running)
 
 
@@ -148,23 +158,15 @@ def chunked(sent: Sent, *headers: tuple[str, str]) -> Sent:
     return replace(plain.but(transfer_encoding="chunked"), body=body)
 
 
+FOREIGN = (  # Hosts, the last of them empty
+    "evil.example evil.example:{port} 127.0.0.1.evil.example:{port} x127.0.0.1:{port} [ "
+    "localhost.evil.example:{port} 127.0.0.1 127.0.0.1:1 127.0.0.1:{port}1 0.0.0.0:{port} "
+    "user@127.0.0.1:{port} 127.0.0.1:{port}@evil.example 127.0.0.1:{port}/ [::2]:{port} "
+    "127.0.0.1:{port}# 127.0.0.1:{port}? 127.0.0.1:x 2130706433:{port} "
+)
 FORGED: dict[str, tuple[int, Forge]] = {
     # by another name, as after DNS rebinding
-    **{
-        f"Host {host}": (403, called(host))
-        for host in (
-            *("evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "x127.0.0.1:{port}"),
-            *(
-                "localhost.evil.example:{port}",
-                "127.0.0.1",
-                "127.0.0.1:1",
-                "127.0.0.1:{port}1",
-                "0.0.0.0:{port}",
-            ),
-            *("user@127.0.0.1:{port}", "127.0.0.1:{port}@evil.example", "127.0.0.1:{port}/", "[::2]:{port}"),
-            *("127.0.0.1:{port}#", "127.0.0.1:{port}?", "127.0.0.1:x", "[", "2130706433:{port}", ""),
-        )
-    },
+    **{f"Host {host}": (403, called(host)) for host in FOREIGN.split(" ")},
     "Host evil.example from a page of ours": (403, with_headers(host="evil.example")),
     "two Hosts": (400, lambda sent, client: sent.also(("Host", client.host))),
     "no Host": (400, with_headers(host=None)),
@@ -178,13 +180,8 @@ FORGED: dict[str, tuple[int, Forge]] = {
     **{
         f"Origin {origin}": (403, with_headers(origin=origin))
         for origin in (
-            *(
-                "https://127.0.0.1:{port}",
-                "http://127.0.0.1:1",
-                "http://localhost:{port}",
-                "http://evil.example",
-            ),
-            *("null", "", None, "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example"),
+            *("https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}", "null", "", None),
+            *("http://evil.example", "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example"),
         )
     },
     "an Origin by https, as if through a proxy": (
@@ -227,9 +224,9 @@ FORGED: dict[str, tuple[int, Forge]] = {
 @pytest.mark.fault(24)
 @pytest.mark.parametrize("act", [*ACTS, "link"])
 def test_a_forged_request_changes_nothing(
-    running: Dashboard, client: Client, url: str, act: str, figure: Figure
+    running: Served, client: Client, url: str, act: str, figure: Figure
 ) -> None:
-    page = client.get("/work", name=act).text
+    page = Elements(client.get("/work", name=act).text)
     token = client.form_token(act)
     sent, before = right(client, act, token), Kept.of(url, act)
     for what, (status, forge) in FORGED.items():
@@ -237,15 +234,7 @@ def test_a_forged_request_changes_nothing(
         assert answer.status == status, (what, answer)
         assert "/enter?token=" not in answer.text, what
     other = Client(running, client.another(act)).form_token(act)
-    tokens = [
-        "",
-        "x",
-        other,
-        flipped(token, 0),
-        flipped(token, 8),
-        flipped(token, len(token) - 3),
-        token[:-1],
-    ]
+    tokens = ["", "x", other, *(flipped(token, at) for at in (0, 8, len(token) - 3)), token[:-1]]
     for forged in tokens:
         assert answered(running.port, right(client, act, forged).content).status == 403, forged
     assert Kept.of(url, act) == before
@@ -255,7 +244,8 @@ def test_a_forged_request_changes_nothing(
     changed = Kept.of(url, act)
     assert (changed.exports != before.exports) == (act not in ("link", "enqueue")), "the study shows it"
     assert (changed.files != before.files) == (act != "link")
-    assert act == "link" or f'action="/change/{act}"' in page or act in ("amend", "retry", "drop", "note")
+    elsewhere = act in ("link", "amend", "retry", "drop", "note")
+    assert elsewhere or page.having(action=f"/change/{act}")
 
     assert answered(running.port, sent.content).status == 403
     assert Kept.of(url, act) == changed
@@ -265,12 +255,11 @@ def test_a_forged_request_changes_nothing(
 
 @pytest.mark.fault(24)
 def test_with_read_only_no_change_is_made(url: str, figure: Figure) -> None:
-    with dashboard(url, "--read-only") as running:
+    with served(url, read_only=True) as running:
         client, before = Client(running), Kept.of(url, *ACTS)
         for act in ACTS:
-            page = client.get("/", all="yes").text
-            token = page.partition('name="token" value="')[2].partition('"')[0]
-            answer = answered(running.port, right(client, act, token).content)
+            (field, *_) = Elements(client.get("/", all="yes").text).having(name="token")
+            answer = answered(running.port, right(client, act, field["value"]).content)
             assert answer.status == 403, act
             assert "--read-only" in answer.text  # the token was right
         for path in ("/trial?name=tell&number=2", "/work?name=tell"):
@@ -289,7 +278,7 @@ def paths_of(name: str) -> list[str]:
     return filled
 
 
-def test_looking_changes_nothing(running: Dashboard, client: Client, url: str) -> None:
+def test_looking_changes_nothing(running: Served, client: Client, url: str) -> None:
     before = Kept.of(url)
     for path in paths_of("resume"):
         answer = client.get(path)
@@ -313,17 +302,10 @@ def test_every_page_is_tried(url: str) -> None:
     assert set(FIELDS) == set(ACTS)
 
 
-def test_who_was_not_let_in_sees_nothing(running: Dashboard) -> None:
+def test_who_was_not_let_in_sees_nothing(running: Served) -> None:
     stranger = Client(running, token="")
-    for path in [
-        *paths_of("tell"),
-        "/events?name=tell",
-        "/nothing",
-        "/change/ask",
-        "/link",
-        "/enterx",
-        "/static",
-    ]:
+    others = ["/events?name=tell", "/nothing", "/change/ask", "/link", "/enterx", "/static"]
+    for path in [*paths_of("tell"), *others]:
         answer = stranger.get(path)
         status = 200 if path.startswith("/static/") else 404 if path == "/enterx" else 403
         assert answer.status == status, path
@@ -397,43 +379,6 @@ def test_what_is_local() -> None:
     assert not any(map(is_local, ["0.0.0.0", "::", "192.0.2.7", "localhost.example", "", "example.com"]))
 
 
-# Connections
-
-
-@pytest.fixture
-def long_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a server with short patience whose every answer is long."""
-    monkeypatch.setattr(connections, "SILENT", 0.3)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"a" * LONG})
-
-    listening = serving.bound("127.0.0.1", 0)
-    config = uvicorn.Config(app, http=connections.Connection, lifespan="off", ws="none", log_config=None)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield listening.getsockname()[1]
-    server.should_exit = True
-    thread.join(PATIENCE)
-    listening.close()
-
-
-@pytest.mark.parametrize("reads", [True, False])
-def test_a_long_answer_may_be_read_slowly_but_not_left(long_answers: int, reads: bool) -> None:
-    with socket.create_connection(("127.0.0.1", long_answers), PATIENCE) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        received = 0
-        for _ in range(15):  # five times the patience
-            time.sleep(0.1)
-            received += len(connection.recv(LONG // 40)) if reads else 0
-        with suppress(ConnectionResetError):
-            while part := connection.recv(1 << 20):
-                received += len(part)
-    assert (received > LONG) == reads
-
-
 # Where it listens, and how it ends
 
 
@@ -451,16 +396,14 @@ def test_a_place_where_nobody_can_listen_is_refused_in_words(bopp: Bopp, url: st
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = bopp("dashboard", url, "--port", port)
-    assert ended.code == 3
-    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in ended.err
-    ended = bopp("dashboard", url, "--host", "192.0.2.7")
-    assert ended.code == 3
-    assert "cannot listen on 192.0.2.7" in ended.err
+        for words in (("--port", port), ("--host", "192.0.2.7")):
+            ended = bopp("dashboard", url, *words)
+            assert ended.code == 3
+            assert str(words[1]) in ended.err
     for host in ("no such host", "a..b", "x" * 300, "http://localhost", "127.0.0.1:80"):
         ended = bopp("dashboard", url, "--host", host)
         assert ended.code == 2, host
-        assert "--host: wanted a name or an address of this machine, got" in ended.err
+        assert "--host" in ended.err
         assert ended.err.count("\n") == 1
     for port in (65536, -1, "x"):
         assert bopp("dashboard", url, "--port", port).code == 2
@@ -473,7 +416,7 @@ def test_of_the_usual_ports_the_first_is_taken_that_is_free(monkeypatch: pytest.
         with serving.bound("127.0.0.1", None) as second:
             assert port < second.getsockname()[1] < port + serving.TRIED
         monkeypatch.setattr(serving, "TRIED", 1)
-        with pytest.raises(StoreError, match=f"ports {port} to {port} are taken"):
+        with pytest.raises(StoreError, match=f"ports {port}"):
             serving.bound("127.0.0.1", None)
 
 
@@ -491,15 +434,20 @@ def ended_by(client: Client, running: Dashboard, number: int) -> tuple[int, floa
     return code, took
 
 
-def test_ctrl_c_ends_it_while_a_browser_waits(url: str) -> None:
+def test_ctrl_c_ends_it_and_its_processes_while_a_browser_waits(url: str) -> None:
     with dashboard(url) as running:
-        assert serving.OPEN_TO_OTHERS not in "\n".join(running.said)
-        code, took = ended_by(Client(running), running, signal.SIGINT)
+        client = Client(running)
+        client.change("note", "tell", number=0, text="starts a process")
+        beside = running.children
+        assert beside
+        code, took = ended_by(client, running, signal.SIGINT)
         assert code == 130
         assert took < 3.0
-        assert len(running.said) == 1
+        assert len(running.said) == 1  # the link: nothing of others, nor of what was cut
+        wait_for(lambda: not any(map(alive, beside)), 5.0)
 
 
+@pytest.mark.endurance
 def test_it_says_that_others_can_reach_it_and_ends_when_asked_to(url: str) -> None:
     with dashboard(url, "--host", "0.0.0.0") as running:
         assert running.said[0] == serving.OPEN_TO_OTHERS
@@ -515,6 +463,7 @@ def test_it_says_that_others_can_reach_it_and_ends_when_asked_to(url: str) -> No
         assert not running.tracebacks
 
 
+@pytest.mark.endurance
 def test_a_server_that_is_killed_leaves_no_process_behind(url: str) -> None:
     with dashboard(url) as running:
         Client(running).change("ask", "note", count=1)

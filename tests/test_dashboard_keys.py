@@ -14,7 +14,7 @@ import bopp
 from bopp import Float, Recipe
 from bopp.dashboard import keys
 from bopp.dashboard.keys import Keys
-from support.dashboards import Client, Dashboard, dashboard, flipped
+from support.dashboards import Client, Served, flipped, served
 
 NAME = "keys"
 
@@ -130,20 +130,18 @@ def test_a_token_that_was_changed_is_refused() -> None:
     token = some.token(session)
     said, _, signature = token.rpartition(".")
     later = f"{int(said.partition('-')[0]) + 1}-{said.partition('-')[2]}"
-    for other in (
-        *(flipped(token, place) for place in range(len(token))),
-        *(
-            f"{later}.{signature}",
-            said,
-            f".{signature}",
-            signature,
-            "",
-            ".",
-            "-.",
-            f"{token}0",
-            "\N{SNOWMAN}",
-        ),
-    ):
+    others = [
+        f"{later}.{signature}",
+        said,
+        f".{signature}",
+        signature,
+        "",
+        ".",
+        "-.",
+        f"{token}0",
+        "\N{SNOWMAN}",
+    ]
+    for other in (*(flipped(token, place) for place in range(len(token))), *others):
         assert not some.spend(session, other), other
     assert some.spend(session, token)
 
@@ -180,13 +178,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def running(url: str) -> Iterator[Dashboard]:
-    with dashboard(url, "--debug") as running:
+def running(url: str) -> Iterator[Served]:
+    with served(url) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(running: Dashboard) -> Client:
+def client(running: Served) -> Client:
     return Client(running)
 
 
@@ -197,7 +195,7 @@ def let_in(client: Client) -> bool:
     return answers != {403}
 
 
-def test_a_word_from_a_server_lets_in_once(running: Dashboard, client: Client) -> None:
+def test_a_word_from_a_server_lets_in_once(running: Served, client: Client) -> None:
     assert let_in(client)
     word = client.another(NAME)
     stranger = Client(running, token="")
@@ -215,7 +213,7 @@ def test_a_word_from_a_server_lets_in_once(running: Dashboard, client: Client) -
     assert stranger.get(f"/enter?token={word}").status == 403
 
 
-def test_a_cookie_stays_with_its_server(running: Dashboard, client: Client) -> None:
+def test_a_cookie_stays_with_its_server(running: Served, client: Client) -> None:
     answer = Client(running, token="").get(f"/enter?token={client.another(NAME)}")
     cookies = SimpleCookie(answer.headers["set-cookie"])
     assert list(cookies) == [f"bopp-{running.port}"]
@@ -227,7 +225,7 @@ def test_a_cookie_stays_with_its_server(running: Dashboard, client: Client) -> N
     assert cookie.value not in answer.text
 
 
-def test_no_page_gives_the_way_in_away(running: Dashboard, client: Client) -> None:
+def test_no_page_gives_the_way_in_away(running: Served, client: Client) -> None:
     word = client.another(NAME)
     stranger = Client(running, token="")
     came = stranger.get(f"/enter?token={word}")
@@ -245,7 +243,7 @@ def test_no_page_gives_the_way_in_away(running: Dashboard, client: Client) -> No
             assert secret not in answer.text + str(answer.headers), path
 
 
-def test_no_link_is_printed_but_the_first(running: Dashboard, client: Client) -> None:
+def test_no_link_is_printed_but_the_first(running: Served, client: Client) -> None:
     word = client.another(NAME)
     assert let_in(Client(running, word))
     Client(running, token="").get(f"/enter?token={flipped(word)}")
@@ -256,8 +254,8 @@ def test_no_link_is_printed_but_the_first(running: Dashboard, client: Client) ->
     assert not running.tracebacks
 
 
-def test_two_servers_do_not_accept_each_others_cookies(running: Dashboard, client: Client, url: str) -> None:
-    with dashboard(url) as second:
+def test_two_servers_do_not_accept_each_others_cookies(running: Served, client: Client, url: str) -> None:
+    with served(url) as second:
         other = Client(second)
         assert let_in(other)
         for cookie, into in ((client.cookie, second), (other.cookie, running)):
@@ -269,7 +267,7 @@ def test_two_servers_do_not_accept_each_others_cookies(running: Dashboard, clien
         assert Client(second, token="").get(f"/enter?token={client.another(NAME)}").status == 403
 
 
-def test_the_secrets_are_in_no_file(running: Dashboard, client: Client, url: str) -> None:
+def test_the_secrets_are_in_no_file(running: Served, client: Client, url: str) -> None:
     folder = Path(url.removeprefix("sqlite:///")).parent
     kept = b"".join(file.read_bytes() for file in folder.iterdir())
     for secret in (running.token, client.cookie.partition("=")[2]):

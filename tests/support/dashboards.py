@@ -1,8 +1,10 @@
-"""Dashboards: `bopp dashboard` as a process of its own, and a client that knows what a browser does."""
+"""Dashboards: in this process or as a process of its own, and a client that knows what a browser does."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import logging
 import re
 import signal
 import socket
@@ -14,9 +16,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
+
+from bopp.dashboard.beside import Beside
+from bopp.dashboard.board import Board
+from bopp.dashboard.serving import Server
+from bopp.dashboard.views import Views
 
 PATIENCE = 30.0  # seconds for what takes well under one on an idle machine
 LINK = re.compile(r"http://(?P<host>[^/]+):(?P<port>\d+)/enter\?token=(?P<token>\S+)")
@@ -32,25 +40,54 @@ class Answer(NamedTuple):
     content: bytes
 
 
-class Dashboard:
+class Linked:
     """A running dashboard; `said` has what it printed, line by line."""
+
+    said: list[str]
+    link: str
+
+    @property
+    def token(self) -> str:
+        """The word in the link that it printed first."""
+        return str(self._found["token"])
+
+    @property
+    def port(self) -> int:
+        return int(self._found["port"])
+
+    @property
+    def address(self) -> str:
+        return f"http://{self._found['host']}:{self.port}"
+
+    @property
+    def tracebacks(self) -> list[str]:
+        """What it printed of errors that nobody foresaw."""
+        return [line for line in self.said if "Traceback" in line or "Exception" in line]
+
+    @property
+    def _found(self) -> re.Match[str]:
+        found = LINK.search(self.link)
+        assert found
+        return found
+
+
+class Dashboard(Linked):
+    """`bopp dashboard` as a process of its own."""
 
     def __init__(self, *words: object, folder: Path | None = None):
         program = [sys.executable, "-m", "bopp", "dashboard", *map(str, words), "--port", "0"]
         self.process = subprocess.Popen(
             program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
         )
-        self.said: list[str] = []
+        self.said = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.link = str(wait_for(self._linked))
-        self.port = int(self._found["port"])
-        self.address = f"http://{self._found['host']}:{self.port}"
 
-    @property
-    def token(self) -> str:
-        """The word in the link that it printed first."""
-        return str(self._found["token"])
+    def another_link(self, name: str) -> str:
+        """The word of a link that nobody has used; `name` is any study."""
+        self._inside = getattr(self, "_inside", None) or Client(self)
+        return self._inside.another(name)
 
     @property
     def memory(self) -> float:
@@ -63,11 +100,6 @@ class Dashboard:
         pid = self.process.pid
         return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
-    @property
-    def tracebacks(self) -> list[str]:
-        """What it printed of errors that nobody foresaw."""
-        return [line for line in self.said if "Traceback" in line or "Exception" in line]
-
     def stop(self, number: int = signal.SIGINT) -> int:
         """End it, and return its exit code."""
         if self.process.poll() is None:
@@ -75,12 +107,6 @@ class Dashboard:
         code = self.process.wait(PATIENCE)
         self._reader.join(PATIENCE)
         return code
-
-    @property
-    def _found(self) -> re.Match[str]:
-        found = LINK.search(self.link)
-        assert found
-        return found
 
     def _read(self) -> None:
         assert self.process.stdout
@@ -95,10 +121,95 @@ class Dashboard:
         return next(filter(LINK.search, list(self.said)), None)
 
 
+ONE_AT_A_TIME = threading.Lock()  # as in the one process beside a server
+
+
+class Inline(Beside):
+    """Calls functions in a thread instead of a process, which would have to import everything anew."""
+
+    async def call(self, function: Any, /, *arguments: object) -> Any:
+        def call() -> Any:
+            with ONE_AT_A_TIME:
+                return function(*arguments)
+
+        return await asyncio.to_thread(call)
+
+
+class Served(Linked, logging.Handler):
+    """A dashboard in a thread of this process, which computes in threads."""
+
+    def __init__(self, source: str, read_only: bool = False):
+        super().__init__(logging.ERROR)
+        self.said = []
+        board = Board.of(source, read_only)
+        board.hands, board.mind, board.eyes = Inline(), Inline(), Inline()
+        board.views = Views(board.eyes)
+        self._server = Server(board, "127.0.0.1", 0, self.said.append)
+        self._thread = threading.Thread(target=self._server.run)
+        for name in ("uvicorn.error", "asyncio"):
+            logging.getLogger(name).addHandler(self)
+        self._thread.start()
+        self.link = str(wait_for(lambda: next(iter(self.said), None)))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(f"Exception: {record.getMessage()} {record.exc_info}")
+
+    def stop(self) -> None:
+        for name in ("uvicorn.error", "asyncio"):
+            logging.getLogger(name).removeHandler(self)
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, its links, and what it says."""
+
+    LINKS = ("href", "src", "action", "formaction", "data-src", "data-live-src", "data-events")
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.all: list[tuple[str, dict[str, str]]] = []
+        self.found: list[tuple[str, ...]] = []
+        self.links: list[str] = []
+        self.said: list[str] = []
+        self.texts: list[tuple[str, str, str]] = []  # tag, class, and what comes first in it
+        self._within: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def text_of(self, tag: str, kind: str) -> str:
+        """The text of the first element of this tag whose class begins so."""
+        return next((text for of, named, text in self.texts if of == tag and named.startswith(kind)), "")
+
+    def having(self, **attributes: str) -> list[dict[str, str]]:
+        """The attributes of the elements that have these among them."""
+        return [one for _, one in self.all if attributes.items() <= one.items()]
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.all.append((tag, {name: value or "" for name, value in attributes}))
+        self.found.append((tag, *(name for name, _ in attributes)))
+        self.links += [value or "" for name, value in attributes if name in self.LINKS]
+        self._within.append(tag)
+        self.texts.append((tag, self.all[-1][1].get("class", ""), ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._within and self._within.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self.texts and not self.texts[-1][2]:
+            self.texts[-1] = (*self.texts[-1][:2], data)
+        if not {"option", "textarea", "title"} & set(self._within):  # where it has to be as it is
+            self.said.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.found.append(("comment", data))
+
+
 class Client:
     """Sends requests to a dashboard as a browser would; comes in by the link unless told otherwise."""
 
-    def __init__(self, dashboard: Dashboard, token: str | None = None):
+    def __init__(self, dashboard: Linked, token: str | None = None):
         self.port = dashboard.port
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"http://{self.host}"
@@ -245,6 +356,16 @@ def dashboard(*words: object, folder: Path | None = None) -> Iterator[Dashboard]
         yield running
     finally:
         running.stop(signal.SIGKILL)
+
+
+@contextmanager
+def served(source: object, read_only: bool = False) -> Iterator[Served]:
+    """A dashboard in this process that is gone at the end."""
+    running = Served(str(source), read_only)
+    try:
+        yield running
+    finally:
+        running.stop()
 
 
 def wait_for(look: Any, seconds: float = PATIENCE) -> Any:

@@ -124,6 +124,11 @@ class Board:
             self.outcomes.pop(next(iter(self.outcomes)))
         return key
 
+    def end_streams(self) -> None:
+        """End the event streams, which would otherwise never end."""
+        for study in self.followed.values():
+            study.end()
+
     def close(self) -> None:
         """End everything that was begun here."""
         for study in self.followed.values():

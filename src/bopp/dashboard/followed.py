@@ -44,7 +44,7 @@ class Followed:
         self._source = source
         self._watching: Watching | None = None
         self._lately: tuple[Seen | None, Mapping[int, Trial]] = (None, {})  # as they were in this sight
-        self._wanted = 0.0
+        self._wanted, self._over = 0.0, False
         self._begun = self._ended = 0  # looks
         self._task: asyncio.Task[None] | None = None
         self._changed, self._looked, self._soon = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -66,7 +66,7 @@ class Followed:
         return self._changes(every, self.version)
 
     async def _changes(self, every: float, version: int) -> AsyncIterator[bool]:
-        while True:
+        while not self._over:
             self._want()
             if self.version == version:
                 with suppress(TimeoutError):
@@ -89,6 +89,11 @@ class Followed:
     def idle(self) -> bool:
         """Whether nobody wants to see it now."""
         return self._task is None or self._task.done()
+
+    def end(self) -> None:
+        """Let everybody who waits for changes go."""
+        self._over = True
+        self._changed.set()
 
     def close(self) -> None:
         """Stop looking."""
