@@ -277,12 +277,7 @@ PATHS = r"""
 http://127.0.0.1/static/live.js file:///etc/passwd http://evil.example/ * etc/passwd /enter/../work
 /./static/live.js /static/./live.js /static;/live.js /static/live.js;x /static/live.js%20 /.git/config
 """
-TARGETS = [
-    *PATHS.split(),
-    f"/static/x{'y' * 20_000}",
-    f"/{'../' * 5000}",
-    f"/static/{'%2e%2e/' * 3000}",
-]
+TARGETS = [*PATHS.split(), f"/static/x{'y' * 20_000}", f"/{'../' * 5000}", f"/static/{'%2e%2e/' * 3000}"]
 
 ASKED = """
 /picture?name=plain&kind=../../x /picture?name=plain&kind=__class__ /picture?name=plain

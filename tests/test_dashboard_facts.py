@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bopp import AtMost, Choice, Float, Holds, Int, Problem, Result, Space, Trial
@@ -27,7 +27,8 @@ from support.courses import BEGAN, LIMITS, PROBLEMS, SPACE, below, drawn, final,
 KINDS = st.sampled_from(sorted(PROBLEMS))
 SEEDS = st.integers(0, 2**32)
 STEPS = st.sampled_from([60, 20, 3, 0])
-MANY = 20_000
+MANY = 9_000  # more than a chart shows
+few = settings(max_examples=25)
 
 
 def refused(word: str) -> Any:
@@ -70,6 +71,7 @@ def counted(seen: Seen) -> list[tuple[str, int]]:
 # Charts
 
 
+@few
 @given(KINDS, SEEDS, STEPS)
 def test_a_convergence_has_every_value_and_the_best_so_far(kind: str, seed: int, steps: int) -> None:
     seen, trials = walked(kind, seed, steps)
@@ -91,6 +93,7 @@ def test_a_convergence_has_every_value_and_the_best_so_far(kind: str, seed: int,
         assert set(data["best"]) <= {None}
 
 
+@few
 @given(KINDS, SEEDS, STEPS)
 def test_a_picture_of_a_front_says_where_each_trial_is(kind: str, seed: int, steps: int) -> None:
     seen, trials = walked(kind, seed, steps)
@@ -116,6 +119,7 @@ def test_a_picture_of_a_front_says_where_each_trial_is(kind: str, seed: int, ste
     assert data["total"] == len(numbers)
 
 
+@few
 @given(KINDS, SEEDS, STEPS)
 def test_parallel_axes_show_what_the_picture_of_them_shows(kind: str, seed: int, steps: int) -> None:
     seen, trials = walked(kind, seed, steps)
@@ -209,6 +213,7 @@ def test_the_largest_numbers_of_all_are_json() -> None:
 # Tables
 
 
+@few
 @given(KINDS, SEEDS, st.sampled_from([300, 50, 0]), st.booleans())
 def test_the_pages_of_a_table_have_every_trial_once(kind: str, seed: int, steps: int, falling: bool) -> None:
     seen, trials = walked(kind, seed, steps)
@@ -251,6 +256,7 @@ HOSTILE = st.one_of(
 )
 
 
+@few
 @given(KINDS, st.dictionaries(FIELDS, HOSTILE))
 def test_a_hostile_query_finds_some_trials_or_none(kind: str, asked: dict[str, str]) -> None:
     seen, trials = walked(kind, 5, 60)
@@ -275,6 +281,7 @@ def test_what_a_query_says_is_understood() -> None:
     assert Query.of({}) == Query() == Query("number", True, "", "", False, 1)
 
 
+@few
 @given(KINDS, SEEDS, STEPS)
 def test_a_row_shows_a_trial(kind: str, seed: int, steps: int) -> None:
     seen, trials = walked(kind, seed, steps)
@@ -288,6 +295,7 @@ def test_a_row_shows_a_trial(kind: str, seed: int, steps: int) -> None:
         assert row["broken"] == (trial.state == "done" and bool(broken_by(result, trial)))
 
 
+@few
 @given(SEEDS, STEPS)
 def test_two_limits_of_one_value_are_counted_apart(seed: int, steps: int) -> None:
     seen, trials = walked("limited", seed, steps)
@@ -332,6 +340,7 @@ def test_a_list_of_options_does_not_grow_without_end() -> None:
     assert (n.options, n.hint) == ((), "0 to 1e+30")
 
 
+@few
 @given(KINDS, st.text(max_size=50))
 def test_an_objective_that_nobody_has_is_refused_in_words(kind: str, word: str) -> None:
     seen, trials = walked(kind, 5, 60)

@@ -172,14 +172,21 @@ class Elements(HTMLParser):
         self.found: list[tuple[str, ...]] = []
         self.links: list[str] = []
         self.said: list[str] = []
-        self.texts: list[tuple[str, str, str]] = []  # tag, class, and what comes first in it
+        self.texts: list[tuple[str, dict[str, str], str]] = []  # the last is what comes first in it
         self._within: list[str] = []
+        self._empty = False  # whether nothing came yet in the element that began last
         self.feed(text)
         self.close()
 
     def text_of(self, tag: str, kind: str) -> str:
         """The text of the first element of this tag whose class begins so."""
-        return next((text for of, named, text in self.texts if of == tag and named.startswith(kind)), "")
+        return next(
+            (text for of, has, text in self.texts if of == tag and has.get("class", "").startswith(kind)), ""
+        )
+
+    def texts_by_id(self, tag: str) -> dict[str, str]:
+        """The texts of the elements of this tag that have an id."""
+        return {has["id"]: text for of, has, text in self.texts if of == tag and "id" in has}
 
     def having(self, **attributes: str) -> list[dict[str, str]]:
         """The attributes of the elements that have these among them."""
@@ -190,15 +197,18 @@ class Elements(HTMLParser):
         self.found.append((tag, *(name for name, _ in attributes)))
         self.links += [value or "" for name, value in attributes if name in self.LINKS]
         self._within.append(tag)
-        self.texts.append((tag, self.all[-1][1].get("class", ""), ""))
+        self.texts.append((*self.all[-1], ""))
+        self._empty = True
 
     def handle_endtag(self, tag: str) -> None:
+        self._empty = False
         while self._within and self._within.pop() != tag:
             pass
 
     def handle_data(self, data: str) -> None:
-        if self.texts and not self.texts[-1][2]:
+        if self._empty:
             self.texts[-1] = (*self.texts[-1][:2], data)
+            self._empty = False
         if not {"option", "textarea", "title"} & set(self._within):  # where it has to be as it is
             self.said.append(data)
 

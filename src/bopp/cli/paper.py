@@ -78,8 +78,7 @@ def paper_run(
         bool, typer.Option("--count-initial", help="Let t of beta_t count the initial points.")
     ] = False,
     splits: Annotated[
-        Splits,
-        typer.Option(help="Of the data: one for all, one for each repeat, or as the paper seems to."),
+        Splits, typer.Option(help="Of the data: one for all, one for each repeat, or as the paper seems to.")
     ] = "paper",
     metric: Annotated[Metric, typer.Option(help="What NN_wine and NN_cancer report.")] = "one_minus_mse",
     workers: Annotated[int | None, typer.Option(min=1, help="Processes: one for each core.")] = None,

@@ -98,9 +98,7 @@ ACTS = {
         lambda form, _: f"trial {form.number} no longer counts",
     ),
     "note": Act(
-        doing.note,
-        lambda form: (form.number, form["text"]),
-        lambda form, _: f"noted at trial {form.number}",
+        doing.note, lambda form: (form.number, form["text"]), lambda form, _: f"noted at trial {form.number}"
     ),
     "enqueue": Act(
         doing.enqueue, lambda form: (form.params,), lambda form, _: "it is tried before any suggestion"

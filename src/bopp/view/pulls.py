@@ -70,11 +70,7 @@ class Shown:
 
 
 def pulls_of(
-    problem: Problem,
-    then: Sequence[Trial],
-    model: Model,
-    shown: Sequence[Shown],
-    u: Array,
+    problem: Problem, then: Sequence[Trial], model: Model, shown: Sequence[Shown], u: Array
 ) -> tuple[Pull, ...]:
     """What the beliefs had their expectation at u (1, d) from, the largest share first.
 

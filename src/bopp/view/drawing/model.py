@@ -52,10 +52,7 @@ HEIGHTS = ("#1f4a7d", "#8fb0cf", "#f2ede4")
 
 
 def slices(
-    result: Result,
-    names: Sequence[str] | None = None,
-    recipe: Recipe | None = None,
-    title: str | None = None,
+    result: Result, names: Sequence[str] | None = None, recipe: Recipe | None = None, title: str | None = None
 ) -> Figure:
     """The model's mean and two standard deviations along each parameter, through the best trial."""
     shown = slices_of(result, names, recipe)
@@ -85,10 +82,7 @@ def slices(
 
 
 def contour(
-    result: Result,
-    names: Sequence[str] | None = None,
-    recipe: Recipe | None = None,
-    title: str | None = None,
+    result: Result, names: Sequence[str] | None = None, recipe: Recipe | None = None, title: str | None = None
 ) -> Figure:
     """The model's mean over two parameters, the trials that have both, and the best of all."""
     shown = contour_of(result, names, recipe)
