@@ -22,7 +22,7 @@ import bopp
 from bopp.trial import Trial
 from report import heading, markdown, publish
 from support.browsers import Browser, browser
-from support.dashboards import Client, children, dashboard, memory
+from support.dashboards import Client, dashboard, memory
 
 UPDATES = 20
 WATCHERS, WRITERS, TRIALS, SECONDS = 20, 8, 30, 0.05  # of one block; seconds of an evaluation
@@ -98,7 +98,7 @@ def large(folder: Path, trials: int) -> Large:
                 behind=statistics.median(behind),
                 tab=tab,
                 server=serving,
-                model=max(memory(pid) for pid in children(server.process.pid)),
+                model=max(memory(pid) for pid in server.children),
             )
 
 

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import typer
 
-from bopp import cli
 from bopp.cli import terminal
 from bopp.paper import datasets, experiment, problems, table
-from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
+from bopp.paper.problems import REAL, SYNTHETIC
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Key, Run, Setting
 from support.commands import Bopp, Ended
 
@@ -118,32 +116,16 @@ def test_no_command_is_answered_by_the_help(bopp: Bopp, words: tuple[str, ...], 
     [
         (("rn",), ["rn"]),
         (("run",), ["--out"]),
-        (("table",), ["--out"]),
-        (("run", "--out"), ["--out"]),
         (("run", "--out", "new", "more"), ["more"]),
         (("run", "--out", "new", "--pace", "3"), ["--pace"]),
         (("run", "--out", "new", "--repeats", "0"), ["--repeats", "1"]),
-        (("run", "--out", "new", "--repeats", "two"), ["--repeats"]),
-        (("run", "--out", "new", "--iterations", "0"), ["--iterations", "1"]),
-        (("run", "--out", "new", "--workers", "0"), ["--workers", "1"]),
-        (("run", "--out", "new", "--evaluations", "0"), ["--evaluations", "1"]),
         (("run", "--out", "new", "--problems", "ackley"), ["'ackley'", *problems.NAMES]),
-        (("run", "--out", "new", "--problems", "dropwave,Hart6"), ["'Hart6'"]),
-        (("run", "--out", "new", "--problems", ""), ["--problems", "names"]),
         (("run", "--out", "new", "--problems", " , "), ["--problems", "names", "' , '"]),
         (("run", "--out", "new", "--variants", ","), ["--variants", "','", *VARIANTS]),
         (("run", "--out", "new", "--shortest", "0"), ["--shortest"]),
-        (("run", "--out", "new", "--shortest", "nan"), ["--shortest"]),
         (("run", "--out", "new", "--acquisitions", "ucb,kg"), ["--acquisitions", "'kg'", *ACQUISITIONS]),
         (("run", "--out", "new", "--variants", "bo,pp1"), ["--variants", "'pp1'", *VARIANTS]),
         (("run", "--out", "new", "--kernel", "matern"), ["--kernel", "'matern'", "ard", "isotropic"]),
-        (("run", "--out", "new", "--maximiser", "x"), ["--maximiser", "'x'", "direct", "gradients"]),
-        (("run", "--out", "new", "--outcome", "log"), ["--outcome", "'log'", "raw", "standardised"]),
-        (("run", "--out", "new", "--splits", "all"), ["--splits", "'all'", "paper", "fixed", "each"]),
-        (("run", "--out", "new", "--metric", "f1"), ["--metric", "'f1'", "one_minus_mse"]),
-        (("table", "--out", "new", "--kernel", "matern"), ["--kernel", "'matern'"]),
-        (("table", "--out", "new", "--maximiser", "x"), ["--maximiser", "'x'"]),
-        (("theory", "--out", "new", "--draws", "1"), ["--draws"]),
         (("theory", "--out", "new", "--dimension", "3"), ["--dimension"]),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
@@ -168,61 +150,6 @@ def test_a_folder_without_an_experiment_is_one_line(bopp: Bopp, command: str, tm
         assert_refused(bopp("paper", command, "--out", out), out, "holds no experiment", "bopp paper run")
 
 
-@pytest.mark.parametrize("command", ["table", "figures"])
-def test_an_experiment_without_runs_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
-    Folder(tmp_path).prepare(TINY)
-    assert_refused(bopp("paper", command, "--out", tmp_path), tmp_path, "holds no runs")
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_in_the_place_of_the_folder_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("no folder")
-    few = ("--draws", 2, "--horizon", 2) if command == "theory" else ()
-    ended = bopp("paper", command, "--out", path, *few)
-    assert_refused(ended._replace(out=""), path)
-    assert path.read_text() == "no folder"
-
-
-def test_another_setting_in_the_folder_is_one_line(bopp: Bopp, tiny: Path, requests: list[Request]) -> None:
-    ended = bopp("paper", "run", "--out", tiny, "--problems", "dropwave", "--iterations", 3)
-    assert_refused(ended, tiny, "iterations 2, got 3", "another folder")
-    assert requests == []
-
-
-def test_a_damaged_run_is_one_line(bopp: Bopp, tiny: Path) -> None:
-    path = min((tiny / "runs").iterdir())
-    path.write_text("{")
-    for command in ("table", "figures", "pack"):
-        assert_refused(bopp("paper", command, "--out", tiny), path, "damaged")
-
-
-def test_a_missing_extra_is_one_line(bopp: Bopp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.svm", None)
-    ended = bopp("paper", "run", "--out", tmp_path, "--problems", "svm_wine", "--quick")
-    assert_refused(ended, "scikit-learn", "pip install 'bopp[paper]'")
-
-
-def test_figures_without_matplotlib_are_one_line(
-    bopp: Bopp, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert_refused(bopp("paper", "figures", "--out", tiny), "matplotlib", "pip install 'bopp[")
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [("nn_wine", "wine_red"), ("nn_cancer", "breast_cancer_wisconsin"), ("nn_housing", "boston_housing")],
-)
-def test_data_with_a_wrong_checksum_are_one_line(
-    bopp: Bopp, name: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(datasets.CHECKSUMS, data, "0" * 64)
-    ended = bopp("paper", "run", "--out", tmp_path, "--problems", name, "--quick")
-    assert_refused(ended, data, "sha256", "0" * 64)
-
-
 def test_the_whole_experiment_is_the_papers(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
     ended = bopp("paper", "run", "--out", tmp_path)
     assert ended == (0, "", f"2800 runs are in {tmp_path}. Next: bopp paper table --out={tmp_path}\n")
@@ -231,25 +158,6 @@ def test_the_whole_experiment_is_the_papers(bopp: Bopp, tmp_path: Path, requests
     assert request.setting == Setting() == Folder(tmp_path).setting
     assert request.folder.path == tmp_path
     assert request.workers >= 1
-
-
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        ("all", (*SYNTHETIC, *REAL)),
-        ("synthetic", SYNTHETIC),
-        ("real", REAL),
-        ("shifted", SHIFTED),
-        ("nn_wine, hart6", ("nn_wine", "hart6")),
-        ("shifted,dropwave,,", (*SHIFTED, "dropwave")),
-        ("dropwave,hart6,dropwave", ("dropwave", "hart6")),
-    ],
-)
-def test_problems_by_name_and_by_group(
-    bopp: Bopp, words: str, names: tuple[str, ...], tmp_path: Path, requests: list[Request]
-) -> None:
-    assert bopp("paper", "run", "--out", tmp_path, "--problems", words, "--repeats", 2).code == 0
-    assert requests[0].keys == experiment.plan(names, repeats=range(2))
 
 
 def test_a_name_that_comes_twice_is_run_once(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
@@ -353,45 +261,6 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(
     assert ended == (130, "", "Stopped. What is done is kept; the same command goes on.\n")
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, typer.Abort])
-def test_ctrl_c_is_exit_code_130_whatever_typer_makes_of_it(
-    bopp: Bopp, end: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
-        raise end
-
-    monkeypatch.setattr(cli, "app", interrupted)
-    assert bopp("paper") == (130, "", "")
-
-
-@pytest.mark.parametrize("command", ["table", "figures", "pack"])
-def test_ctrl_c_elsewhere_is_exit_code_130(
-    bopp: Bopp, command: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Folder, "runs", interrupted)
-    ended = bopp("paper", command, "--out", tiny)
-    assert ended.code == 130
-    assert (ended.out + ended.err).strip() == ""
-
-
-def test_an_error_that_nobody_foresaw_is_one_line_and_with_debug_a_traceback(
-    bopp: Bopp, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any) -> None:
-        raise ZeroDivisionError("a defect")
-
-    monkeypatch.setattr(Folder, "runs", broken)
-    ended = bopp("paper", "table", "--out", tiny)
-    assert ended == (1, "", "bopp: ZeroDivisionError: a defect (--debug shows where)\n")
-    debugged = bopp("paper", "table", "--out", tiny, "--debug")
-    assert debugged.code == 1
-    assert debugged.err.startswith("Traceback (most recent call last)")
-    assert debugged.err.endswith("bopp: ZeroDivisionError: a defect (--debug shows where)\n")
-
-
 def test_the_table_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:
     ended = bopp("paper", "table", "--out", tiny)
     assert (ended.code, ended.err) == (0, "")
@@ -442,14 +311,10 @@ def program(*words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.endurance
 def test_the_program_runs_an_experiment_to_its_table(tmp_path: Path, bopp: Bopp) -> None:
     words = "--problems dropwave --acquisitions ucb --variants bo,pp0 --repeats 1 --iterations 1"
     ended = program("paper", "run", "--out", tmp_path, *words.split())
     assert (ended.returncode, ended.stdout) == (0, "")
     assert ended.stderr == f"2 runs are in {tmp_path}. Next: bopp paper table --out={tmp_path}\n"
     assert "| Dropwave, S_T" in bopp("paper", "table", "--out", tmp_path).out
-
-
-def test_the_program_ends_with_the_code_of_a_wrong_request(tmp_path: Path) -> None:
-    ended = program("paper", "table", "--out", tmp_path)
-    assert_refused(Ended(ended.returncode, ended.stdout, ended.stderr), tmp_path, "holds no experiment")

@@ -15,17 +15,7 @@ import bopp
 from bopp.dashboard.beside import Beside
 from bopp.dashboard.views import Views
 from bopp.errors import StoreError
-from support.dashboards import (
-    PATIENCE,
-    Answer,
-    Client,
-    Elements,
-    Inline,
-    children,
-    dashboard,
-    served,
-    wait_for,
-)
+from support.dashboards import PATIENCE, Answer, Client, Elements, Inline, dashboard, served, wait_for
 
 FILE = """
 [study]
@@ -131,7 +121,7 @@ def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Pa
         asking = threading.Thread(target=lambda: client.post("/change/ask", sent), daemon=True)
         asking.start()
         time.sleep(0.3)
-        beside = children(server.process.pid)
+        beside = server.children
         assert beside
         began = time.monotonic()
         assert server.stop() == 130

@@ -102,8 +102,7 @@ def test_each_limit_is_broken_as_often_as_the_trials_say(kind: str, seed: int, s
         for alone in (Problem(problem.space, problem.objectives, [limit]) for limit in problem.limits)
     ]
     assert course.breaking == expected
-    result = Result(problem, trials)
-    breaking = [t.number for t in trials if t.state == "done" and broken_by(result, t)]
+    breaking = [t.number for t in trials if broken_by(problem, t)]
     assert np.flatnonzero(course.broken).tolist() == breaking
 
 
@@ -156,13 +155,13 @@ def test_trials_are_filtered_by_state_words_and_constraints(
 ) -> None:
     problem = PROBLEMS[kind]
     trials = final(walk(problem, steps, seed, strays=True))
-    course, result = course_of(problem, trials), Result(problem, trials)
+    course = course_of(problem, trials)
     for text in ("", "NOTE 3", "<wrong>", "memory", "was none", "zzz"):
         expected = [
             trial.number
             for trial in trials
             if (not state or trial.state == state)
-            and (not broken or (trial.state == "done" and broken_by(result, trial)))
+            and (not broken or broken_by(problem, trial))
             and text.casefold() in cut(one_line(remark(problem, trial)), LONGEST_REMARK).casefold()
         ]
         assert course.chosen(state, text, broken).tolist() == expected

@@ -9,7 +9,7 @@ import pytest
 
 from bopp.errors import MissingExtra, RecipeError
 from bopp.paper.check import Check, Schedule, check, summary
-from bopp.paper.theory_figures import draw
+from bopp.paper.theory_figures import draw, draw_regret, draw_trade
 
 SCHEDULES = (Schedule(1, 0.01), Schedule(5, 0.1), Schedule(None, 0.001), Schedule(None, 0.01, shrinking=True))
 
@@ -86,9 +86,8 @@ def test_the_summary_has_a_line_for_each_schedule(line: Check) -> None:
     assert text.count("100%") >= len(line.runs)
 
 
-@pytest.mark.parametrize("which", ["line", "plane"])
-def test_pictures_are_written(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    paths = draw(request.getfixturevalue(which), tmp_path / "new" / "folder")
+def test_pictures_are_written(line: Check, tmp_path: Path) -> None:
+    paths = draw(line, tmp_path / "new" / "folder")
     names = ["theory-regret.png", "theory-regret.svg", "theory-trade.png", "theory-trade.svg"]
     assert [path.name for path in paths] == names
     for path in paths:
@@ -96,8 +95,10 @@ def test_pictures_are_written(which: str, request: pytest.FixtureRequest, tmp_pa
         assert wanted in path.read_bytes()[:1000]
 
 
-def test_a_check_without_schedules_is_drawn(tmp_path: Path) -> None:
-    assert all(path.exists() for path in draw(check(draws=1, horizon=3, schedules=()), tmp_path))
+def test_a_plane_and_a_check_without_schedules_are_drawn(plane: Check) -> None:
+    for found in (plane, check(draws=1, horizon=3, schedules=())):
+        for figure in (draw_regret(found), draw_trade(found)):
+            assert figure.axes
 
 
 def test_without_matplotlib_the_extra_is_named(

@@ -15,9 +15,21 @@ from matplotlib.text import Text
 
 from bopp.data import Array
 from bopp.errors import MissingExtra, PaperError
+from bopp.paper import figures
 from bopp.paper.figures import PAPER, PICTURES, STYLES, Picture, draw, figure, missing
 from bopp.paper.problems import REAL, SYNTHETIC
-from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Key, Maximiser, Run, Setting, Variant
+from bopp.paper.runs import (
+    ACQUISITIONS,
+    VARIANTS,
+    Acquisition,
+    Folder,
+    Kernel,
+    Key,
+    Maximiser,
+    Run,
+    Setting,
+    Variant,
+)
 
 
 @pytest.fixture
@@ -25,6 +37,20 @@ def folder(tmp_path: Path) -> Folder:
     folder = Folder(tmp_path / "runs")
     folder.prepare(Setting(iterations=40))
     return folder
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the figures that are drawn, in place of their files."""
+    names: list[str] = []
+
+    def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+        assert figure.axes
+        names.append(name)
+        return [folder / f"{name}.png"]
+
+    monkeypatch.setattr(figures, "save", save)
+    return names
 
 
 def run(
@@ -114,31 +140,24 @@ def texts(drawn: Figure) -> Iterator[Text]:
 
 
 def test_the_papers_order_of_figures_and_ours_after_them() -> None:
-    assert [picture.name for picture in PICTURES] == [
-        "figure-1-ucb-real",
-        "figure-2-ucb-synthetic",
-        "figure-3-pi-real",
-        "figure-4-pi-synthetic",
-        "figure-5-ei-real",
-        "figure-6-ei-synthetic",
-        "figure-7-ucb-real-isotropic",
-        "figure-8-ucb-shifted",
-        "figure-9-pi-shifted",
-        "figure-10-ei-shifted",
-    ]
+    kinds = [f"{one}-{kind}" for one in ACQUISITIONS for kind in ("real", "synthetic")]
+    kinds += ["ucb-real-isotropic", *(f"{one}-shifted" for one in ACQUISITIONS)]
+    names = [f"figure-{number}-{kind}" for number, kind in enumerate(kinds, 1)]
+    assert [picture.name for picture in PICTURES] == names
 
 
-def test_figures_with_runs_are_drawn_and_the_others_named(folder: Folder, tmp_path: Path) -> None:
+def test_figures_with_runs_are_drawn_and_the_others_named(
+    folder: Folder, tmp_path: Path, saved: list[str]
+) -> None:
     keep(folder, "hart6", acquisition="pi")
     folder.save(run("nn_wine", "bo", 0, kernel="isotropic"))
     folder.save(run("nn_wine", "bo", 0, "ei", maximiser="gradients"))
-    paths = draw(folder, tmp_path / "new" / "pictures")
-    names = [f"{name}.{kind}" for name in (PICTURES[3].name, PICTURES[6].name) for kind in ("png", "svg")]
-    assert [path.name for path in paths] == names
-    assert all(path.stat().st_size > 1000 for path in paths)
+    draw(folder, tmp_path / "new" / "pictures")
+    assert saved == [PICTURES[3].name, PICTURES[6].name]
     assert missing(folder) == [picture.name for picture in PAPER if picture.number not in (4, 7)]
 
 
+@pytest.mark.usefixtures("saved")
 def test_shifted_functions_are_drawn_from_runs_with_gradients(folder: Folder, tmp_path: Path) -> None:
     folder.save(run("hart6_shifted", "bo", 0, "pi", maximiser="gradients"))
     folder.save(run("hart6_shifted", "bo", 0, "ei"))
@@ -151,7 +170,9 @@ def test_shifted_functions_are_drawn_from_runs_with_gradients(folder: Folder, tm
 
 def test_redrawing_changes_nothing_and_new_runs_do(folder: Folder, tmp_path: Path) -> None:
     keep(folder, "hart6", repeats=1)
-    first = [path.read_bytes() for path in draw(folder, tmp_path)]
+    paths = draw(folder, tmp_path)
+    assert [path.name for path in paths] == [f"{PICTURES[1].name}.png", f"{PICTURES[1].name}.svg"]
+    first = [path.read_bytes() for path in paths]
     assert [path.read_bytes() for path in draw(folder, tmp_path)] == first
     folder.save(run("hart6", "pp01", 9))
     assert all(a != b.read_bytes() for a, b in zip(first, draw(folder, tmp_path), strict=True))
@@ -289,9 +310,9 @@ def test_no_text_meets_another_or_a_curve(picture: Picture) -> None:
         assert 0 <= box.y0 < box.y1 <= drawn.bbox.y1, name
 
 
-def test_flat_curves_can_be_drawn(folder: Folder, tmp_path: Path) -> None:
-    folder.save(Run(Key(0, "griewank", "pi", "bo"), True, (0.0,) * 45, None, 0.0))
-    assert len(draw(folder, tmp_path)) == 2
+def test_flat_curves_can_be_drawn() -> None:
+    runs = [Run(Key(0, "griewank", "pi", "bo"), True, (0.0,) * 45, None, 0.0)]
+    figure(PICTURES[3], runs, initial=5).draw_without_rendering()
 
 
 def test_nothing_to_draw_is_an_error(folder: Folder, tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ def test_words_name_problems_and_groups_of_them_once_each() -> None:
 
 @pytest.mark.parametrize("name", ["nn_wine", "nn_cancer"])
 def test_an_unknown_metric_is_refused(name: str) -> None:
-    with pytest.raises(PaperError, match=r"one_minus_mse, one_minus_cross_entropy, accuracy.*'acuracy'"):
+    with pytest.raises(PaperError, match="'acuracy'"):
         problem(name, 0, cast(Any, "acuracy"))
 
 

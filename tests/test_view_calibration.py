@@ -109,7 +109,7 @@ class Flat:
 
 def test_other_beliefs_are_refused() -> None:
     flat: Any = Flat()
-    with pytest.raises(RecipeError, match=r"Gaussian processes of all observations, got Flat\(\)"):
+    with pytest.raises(RecipeError, match=r"Flat\(\)"):
         calibration(run_of(5), Recipe(fit=lambda data, kernel, rng: Beliefs.even([flat])))
 
     def half(data: Data, kernel: Any, rng: np.random.Generator) -> Beliefs:
@@ -130,9 +130,3 @@ def test_values_near_the_largest_float_give_finite_intervals() -> None:
 def test_it_takes_two_finished_trials(count: int) -> None:
     with pytest.raises(NoResultError, match=f"2 finished trials, got {count or 'none'} in {count} trials"):
         calibration(run_of(count))
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "time": "minimize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        calibration(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bopp import Choice, Fixed, Float, Int, Problem, Recipe, Result, Trial
-from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.errors import NoResultError, SpaceError
 from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
@@ -129,9 +129,3 @@ def test_it_takes_two_parameters_that_a_finished_trial_has() -> None:
     apart = Problem({"k": Fixed("u"), "a": u, "b": v})
     with pytest.raises(NoResultError, match="has together"):
         contour(Result(apart, (Trial(0, {"k": "u", "a": 0.5}, "done", {"value": 1.0}),)))
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem({"x": Float(0, 1), "y": Float(0, 1)}, {"error": "minimize", "time": "minimize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        contour(Result(problem, (Trial(0, {"x": 0.1, "y": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bopp import AtMost, Float, Holds, Problem, Result, Trial
-from bopp.errors import NoResultError, RecipeError
 from bopp.problem import Direction
 from bopp.run.progress import spent
 from bopp.view.convergence import convergence
@@ -50,19 +49,6 @@ def test_only_trials_that_meet_the_constraints_can_be_best(direction: Direction,
     none = convergence(Result(problem, (trials[0], trials[2])))
     np.testing.assert_array_equal(none.values, [1.0, 9.0])
     assert np.isnan(none.best).all()
-
-
-@pytest.mark.parametrize("values", [[], [None], [None, None]])
-def test_it_takes_a_finished_trial(values: list[None]) -> None:
-    trials = tuple(trial_of(number, value) for number, value in enumerate(values))
-    with pytest.raises(NoResultError, match=f"none in {len(values)} trials"):
-        convergence(Result(Problem(SPACE), trials))
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem(SPACE, {"error": "minimize", "time": "minimize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        convergence(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))
 
 
 def test_evaluations_are_counted_as_the_budget_counts_them() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bopp import AtMost, Choice, Fixed, Float, Int, Problem, Result, Trial
-from bopp.errors import NoResultError, RecipeError
 from bopp.problem import Direction
 from bopp.view.coordinates import ABSENT, Axis, Line, Mark, coordinates
 
@@ -93,17 +92,6 @@ def test_trials_that_break_a_constraint_are_lines_like_others_but_never_best() -
     assert [line.best for line in shown.lines] == [False, True, False]
     none = coordinates(Result(problem, (trials[0],)))
     assert [(line.rank, line.best) for line in none.lines] == [(0, False)]
-
-
-def test_it_takes_a_finished_trial() -> None:
-    with pytest.raises(NoResultError, match="none in 1 trials"):
-        coordinates(Result(Problem(SPACE), (Trial(0, {"x": 1.0, "n": 1, "act": None}, "failed"),)))
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "time": "minimize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        coordinates(Result(problem, (Trial(0, {"x": 0.1}, "done", {"error": 1.0, "time": 2.0}),)))
 
 
 CONDITIONAL = {

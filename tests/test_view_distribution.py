@@ -33,9 +33,7 @@ def test_studies_of_other_objectives_cannot_be_compared() -> None:
 
 
 def test_each_study_wants_a_finished_trial() -> None:
-    with pytest.raises(
-        NoResultError, match="a distribution wants at least one finished trial, got none in 1"
-    ):
+    with pytest.raises(NoResultError, match="none in 1"):
         distributions({"one": result_of()})
     with pytest.raises(NoResultError, match="a distribution of 'other' wants"):
         distributions({"one": result_of(1.0), "other": result_of()})

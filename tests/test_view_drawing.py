@@ -10,11 +10,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from bopp import AtMost, Choice, Float, Int, Optimizer, Problem, Result, Trial
-from bopp.errors import BoppError, MissingExtra, NoResultError, SpaceError
+from bopp.errors import BoppError, MissingExtra
 from bopp.option import MOST_MARKS
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.canvas import drawn
+from bopp.view.convergence import convergence as convergence_of
+from bopp.view.coordinates import coordinates as coordinates_of
 from bopp.view.drawing import (
     calibration,
     contour,
@@ -28,7 +30,7 @@ from bopp.view.drawing import (
 from bopp.view.drawing.style import LINE
 from bopp.view.importance import importance
 from bopp.view.slices import slices as slices_of
-from support.figures import dots_of, legend_of, png_size, run_of, title_of
+from support.figures import dots_of, each_once, legend_of, png_size, run_of, title_of
 
 Draw = Callable[..., Figure]
 ONE_PARAMETER: list[Draw] = [convergence, slices, importances, coordinates, timeline, edf]
@@ -45,44 +47,30 @@ MIXED: dict[str, Parameter] = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def mixed() -> Result:
     return run_of(MIXED, [3.0, None, 1.0, 2.0, None, 0.5, 4.0])
 
 
-def test_convergence_is_written(mixed: Result, tmp_path: Path) -> None:
-    figure = mixed.plot_convergence(str(tmp_path / "convergence.png"))
-    width, height = png_size(tmp_path / "convergence.png")
-    assert width > height > 400
-    assert len(figure.axes) == 1
-    assert list(tmp_path.iterdir()) == [tmp_path / "convergence.png"]
-
-
-@pytest.mark.parametrize(
-    ("direction", "best"), [("minimize", [3.0, 1.0, 1.0, 0.5, 0.5]), ("maximize", [3.0, 3.0, 3.0, 3.0, 4.0])]
-)
-def test_convergence_shows_values_best_so_far_and_failures(direction: Direction, best: list[float]) -> None:
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_convergence_shows_values_best_so_far_and_failures(direction: Direction) -> None:
     result = run_of({"x": Float(0, 1)}, [3.0, None, 1.0, 2.0, None, 0.5, 4.0], direction)
-    figure = result.plot_convergence()
+    figure, shown = result.plot_convergence(), convergence_of(result)
     (axes,) = figure.axes
-    marks = {str(row.get_label()): np.asarray(row.get_offsets()) for row in axes.collections}
-    spent, values = [1, 3, 4, 6, 7], [3.0, 1.0, 2.0, 0.5, 4.0]
-    np.testing.assert_array_equal(marks["evaluation"][:, 0], spent)
-    np.testing.assert_allclose(marks["evaluation"][:, 1], np.clip(values, *axes.get_ylim()), rtol=1e-12)
-    np.testing.assert_array_equal(marks["failed"][:, 0], [2, 5])
-    np.testing.assert_array_equal(axes.lines[0].get_xdata(), spent)
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), best)
-    assert axes.get_ylim()[0] <= min(best)
-    assert axes.get_ylim()[1] >= max(best)
-    number = 5 if direction == "minimize" else 6
-    assert title_of(figure) == f"{direction}: best {best[-1]:g} in trial {number}"
+    low, high = axes.get_ylim()
+    np.testing.assert_array_equal(dots_of(axes)[:, 0], shown.spent)
+    np.testing.assert_allclose(dots_of(axes)[:, 1], np.clip(shown.values, low, high), rtol=1e-12)
+    np.testing.assert_array_equal(dots_of(axes, "failed")[:, 0], shown.failed_spent)
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), shown.spent)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), shown.best)
+    assert low <= min(shown.best) <= max(shown.best) <= high
+    best = result.best
+    assert title_of(figure) == f"{direction}: best {best.value:g} in trial {best.number}"
     assert axes.get_xlabel() == "evaluations spent"
 
 
-def test_slices_are_written(mixed: Result, tmp_path: Path) -> None:
-    figure = mixed.plot_slice(path=str(tmp_path / "slices.png"))
-    width, height = png_size(tmp_path / "slices.png")
-    assert min(width, height) > 600
+def test_slices_have_the_scale_and_the_marks_of_their_parameter(mixed: Result) -> None:
+    figure = mixed.plot_slice()
     assert [axes.get_xlabel() for axes in figure.axes] == list(MIXED)
     assert [axes.get_xscale() for axes in figure.axes] == ["linear", "log", "linear", "log"] + ["linear"] * 3
     labels = [label.get_text() for label in figure.axes[4].get_xticklabels()]
@@ -92,19 +80,6 @@ def test_slices_are_written(mixed: Result, tmp_path: Path) -> None:
 def test_the_slices_asked_for_are_drawn(mixed: Result) -> None:
     assert [axes.get_xlabel() for axes in mixed.plot_slice(names=["n", "act"]).axes] == ["n", "act"]
     assert [axes.get_xlabel() for axes in mixed.plot_slice(names=("x",)).axes] == ["x"]
-
-
-@pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_a_slice_goes_through_the_values(direction: Direction) -> None:
-    """In one dimension the model's mean passes close to smooth data, in the unit of the user."""
-    opt = Optimizer({"x": Float(0, 10)}, direction)
-    for x in np.linspace(0, 10, 11):
-        opt.observe({"x": x}, 1e6 + 1e3 * x)
-    (axes,) = opt.result.plot_slice().axes
-    x, y = (np.asarray(row, dtype=float) for row in axes.lines[0].get_data())
-    np.testing.assert_allclose(y, 1e6 + 1e3 * x, rtol=0, atol=300.0)
-    dots = dots_of(axes)
-    np.testing.assert_allclose(dots[:, 1], 1e6 + 1e3 * dots[:, 0], rtol=1e-12)
 
 
 def test_dots_stand_above_their_option() -> None:
@@ -118,39 +93,19 @@ def test_dots_stand_above_their_option() -> None:
     np.testing.assert_allclose(axes.get_xticks(), [0, 1 / 3, 2 / 3, 1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("names", [["speed"], ["x", "speed"], []])
-def test_unknown_names_are_refused(mixed: Result, names: list[str]) -> None:
-    with pytest.raises(SpaceError) as caught:
-        mixed.plot_slice(names=names)
-    assert "'lr'" in str(caught.value)
-    assert repr(names) in str(caught.value)
+SIZES: list[list[float | None]] = [
+    [1.0],
+    [0.0, 0.0],
+    [None, 2.5, 2.5, 2.5],
+    [1e300, -1e300, 3e299],
+    [1.7e308, -1.7e308, None, 0.0],
+    [1e-300, 2e-300, 0.0],
+    [5e-324, 0.0, 1e-323],
+    [*np.linspace(0, 1, 20), 1e300],
+]
 
 
-@pytest.mark.parametrize("values", [[], [None], [None, None]])
-def test_nothing_finished_is_nothing_to_draw(
-    values: list[float | None], capfd: pytest.CaptureFixture[str]
-) -> None:
-    for draw in PICTURES:
-        if draw is not timeline or not values:  # which shows failed trials too
-            with pytest.raises(NoResultError, match="wants"):
-                draw(run_of(MIXED, values))
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("draw", PICTURES)
-@pytest.mark.parametrize(
-    "values",
-    [
-        [1.0],
-        [0.0, 0.0],
-        [None, 2.5, 2.5, 2.5],
-        [1e300, -1e300, 3e299],
-        [1.7e308, -1.7e308, None, 0.0],
-        [1e-300, 2e-300, 0.0],
-        [5e-324, 0.0, 1e-323],
-        [*np.linspace(0, 1, 20), 1e300],
-    ],
-)
+@pytest.mark.parametrize(("values", "draw"), each_once(SIZES, PICTURES))
 def test_values_of_any_size_are_drawn(
     values: list[float | None], draw: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -161,31 +116,30 @@ def test_values_of_any_size_are_drawn(
     assert png_size(tmp_path / "a.png")[0] > 400
 
 
-@pytest.mark.parametrize("draw", [slices, importances, coordinates, contour])
-@pytest.mark.parametrize(
-    ("name", "parameter"),
-    [
-        ("decades", Float(1e-150, 1e150, log=True)),
-        ("narrow", Float(1e10, 1e10 + 1e-5)),
-        ("narrow log", Float(1.0, 1.5, log=True)),
-        ("wide", Int(0, 2**53)),
-        ("wider", Int(-(2**52), 2**52)),
-        ("", Float(0, 1)),
-        ("a_b^c", Choice(["$5", "5_0", "%s", "{}"])),
-        ("$\\frac$", Float(0, 1)),
-        ("tex", Choice(["$\\x$", "$y$"])),
-        ("\U0001f680 speed", Choice(["\U0001f4c8", "\u5b66\u4e60\u7387", "\u0645\u0631"])),
-        ("tab\tnew\nnull\x00\ud800", Int(0, 1)),
-        ("<script>", Choice([f"<b>{i}</b>" for i in range(30)])),
-        ("n" * 600, Choice(["y" * 600, "z"])),
-        ("\U0001f680" * 600, Choice(list(range(1000)), ordered=True)),
-    ],
-)
+RANGES: list[tuple[str, Parameter]] = [
+    ("decades", Float(1e-150, 1e150, log=True)),
+    ("narrow", Float(1e10, 1e10 + 1e-5)),
+    ("narrow log", Float(1.0, 1.5, log=True)),
+    ("wide", Int(0, 2**53)),
+    ("wider", Int(-(2**52), 2**52)),
+    ("", Float(0, 1)),
+    ("a_b^c", Choice(["$5", "5_0", "%s", "{}"])),
+    ("$\\frac$", Float(0, 1)),
+    ("tex", Choice(["$\\x$", "$y$"])),
+    ("\U0001f680 speed", Choice(["\U0001f4c8", "\u5b66\u4e60\u7387", "\u0645\u0631"])),
+    ("tab\tnew\nnull\x00\ud800", Int(0, 1)),
+    ("<script>", Choice([f"<b>{i}</b>" for i in range(30)])),
+    ("n" * 600, Choice(["y" * 600, "z"])),
+    ("\U0001f680" * 600, Choice(list(range(1000)), ordered=True)),
+]
+
+
+@pytest.mark.parametrize(("named", "draw"), each_once(RANGES, [slices, importances, coordinates, contour]))
 def test_ranges_and_names_of_any_kind_are_drawn(
-    name: str, parameter: Parameter, draw: Callable[..., Any], tmp_path: Path
+    named: tuple[str, Parameter], draw: Callable[..., Any], tmp_path: Path
 ) -> None:
     beside = {"beside": Float(0, 1)} if draw is contour else {}
-    figure = draw(run_of({name: parameter, **beside}, [1.0, 2.0, None, 0.0]))
+    figure = draw(run_of({named[0]: named[1], **beside}, [1.0, 2.0, None, 0.0]))
     drawn(tmp_path / "a.png", lambda: figure)
     assert 400 < png_size(tmp_path / "a.png")[0] < 1200
     figure.set_layout_engine("none")  # it is laid out already, which takes most of the time
@@ -251,24 +205,19 @@ def segments_of(axes: Axes) -> list[np.ndarray]:
     return [np.array(lines.get_segments()) for lines in collections]
 
 
-def test_lines_go_through_the_params_to_the_value(mixed: Result) -> None:
+def test_lines_and_labels_are_those_of_the_view(mixed: Result) -> None:
+    """tests/test_view_coordinates.py has what they should be."""
     (axes,) = coordinates(mixed).axes
     failed, done = segments_of(axes)
-    assert done.shape == (5, len(MIXED) + 1, 2)
-    assert failed.shape == (2, len(MIXED), 2)
-    np.testing.assert_array_equal(done[:, :, 0], [range(len(MIXED) + 1)] * 5)
-    finished = [trial for trial in mixed.trials if trial.state == "done"]
-    ordered = sorted(finished, key=lambda trial: -trial.value)  # the best is drawn last
-    for line, trial in zip(done[:, :, 1], ordered, strict=True):
-        x, lr, n, m, act, size, only = line[:-1]
-        assert x == pytest.approx((trial.params["x"] + 1) / 2)
-        assert lr == pytest.approx(np.log10(trial.params["lr"]) / 6 + 1)
-        assert n == pytest.approx((trial.params["n"] - 1) / 99)
-        assert m == pytest.approx(np.log2(trial.params["m"]) / 53)
-        assert act == pytest.approx(list(MIXED["act"].values()).index(trial.params["act"]) / 3)
-        assert size == pytest.approx(np.log2(trial.params["size"] / 8) / 2)
-        assert only == 0.5
-        assert line[-1] == pytest.approx((trial.value - 0.5) / 3.5)
+    shown = coordinates_of(mixed)
+    best_last = sorted((line for line in shown.lines if not line.failed), key=lambda line: -(line.rank or 0))
+    for segments, lines in ((done, best_last), (failed, [line for line in shown.lines if line.failed])):
+        assert segments.shape == (len(lines), len(lines[0].places), 2)
+        np.testing.assert_array_equal(segments[0, :, 0], range(len(lines[0].places)))
+        np.testing.assert_allclose(segments[:, :, 1], [line.places for line in lines])
+    assert [label.get_text() for label in axes.get_xticklabels()] == [*MIXED, "value"]
+    for column, axis in enumerate(shown.axes):
+        assert labels_of(axes, column) == pytest.approx({mark.label: mark.place for mark in axis.marks})
 
 
 @pytest.mark.parametrize(("direction", "best"), [("minimize", 0.0), ("maximize", 1.0)])
@@ -282,49 +231,6 @@ def test_better_lines_are_darker_and_the_best_stands_out(direction: Direction, b
     (line,) = [line for line in axes.lines if line.get_label() == "best"]
     assert np.asarray(line.get_ydata())[-1] == best
     assert to_rgb(line.get_color()) == to_rgb(LINE)
-
-
-def test_equal_values_are_equally_good() -> None:
-    (axes,) = coordinates(run_of(MIXED, [2.5] * 4)).axes
-    lines: Any = axes.collections[0]
-    assert len(np.unique(np.asarray(lines.get_edgecolor()), axis=0)) == 1
-    assert labels_of(axes, len(MIXED)) == {"2.5": 0.5}
-
-
-def test_axes_are_labelled_in_the_unit_of_the_user(mixed: Result) -> None:
-    (axes,) = coordinates(mixed).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == [*MIXED, "value"]
-    assert labels_of(axes, 4) == pytest.approx({"relu": 0, "tanh": 1 / 3, "(1, 2)": 2 / 3, "None": 1})
-    assert labels_of(axes, 5) == {"8": 0, "16": 0.5, "32": 1}
-    ends: dict[int, tuple[float, float]] = {
-        0: (-1, 1),
-        1: (1e-6, 1),
-        2: (1, 100),
-        3: (1, 2**53),
-        len(MIXED): (0.5, 4),
-    }
-    for column, (low, high) in ends.items():
-        numbers, places = np.array([[float(text), y] for text, y in labels_of(axes, column).items()]).T
-        assert [numbers.min(), numbers.max()] == pytest.approx([low, high], rel=1e-5)
-        assert 4 <= len(numbers) <= 8
-        shown = np.log if column in (1, 3) else np.asarray
-        expected = (shown(numbers) - shown(low)) / (shown(high) - shown(low))
-        np.testing.assert_allclose(places, expected, rtol=0, atol=1e-5)
-
-
-def test_labels_of_a_narrow_range_differ() -> None:
-    (axes,) = coordinates(run_of({"x": Float(1e6, 1e6 + 1e-3)}, [1.0])).axes
-    texts: list[Any] = list(axes.texts)
-    assert sum(text.xy[0] == 0 for text in texts) == len(labels_of(axes, 0)) > 3
-
-
-def test_outliers_stand_at_the_end_of_the_axis_of_values() -> None:
-    """A diverged run must not press the others together, and the end says that there is more."""
-    (axes,) = coordinates(run_of({"x": Float(0, 1)}, [*np.linspace(0, 1, 21), 1e9])).axes
-    heights = segments_of(axes)[0][:, -1, 1]
-    assert sorted(heights)[10] > 0.4
-    assert [text for text in labels_of(axes, 1) if text.startswith("\u2265 ")]
-    assert not [text for text in labels_of(axes, 1) if text.startswith("\u2264 ")]
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -377,13 +283,11 @@ def test_values_beyond_the_picture_are_marked_on_their_side() -> None:
 
 
 @pytest.mark.parametrize("draw", DATELESS)
-def test_without_a_trial_that_meets_the_constraints_there_is_still_a_picture(
-    draw: Callable[..., Any], tmp_path: Path
-) -> None:
-    figure = drawn(tmp_path / "a.png", lambda: draw(constrained((1.0, 11.0), (3.0, 12.0))))
-    assert png_size(tmp_path / "a.png")[0] > 400
-    assert title_of(figure).startswith(r"minimize error \$: no trial is known to meet the constraints")
+def test_without_a_trial_that_meets_the_constraints_there_is_still_a_picture(draw: Draw) -> None:
+    figure = draw(constrained((1.0, 11.0), (3.0, 12.0)))
+    assert "no trial is known to meet the constraints" in title_of(figure)
     assert not any("best" in label for label in legend_of(figure))
+    figure.draw_without_rendering()
 
 
 def test_pictures_leave_no_global_state(mixed: Result) -> None:
@@ -408,9 +312,3 @@ def test_without_matplotlib_the_extra_is_named(
 def test_a_path_that_cannot_be_written_is_an_error_of_the_system(mixed: Result, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         mixed.plot_convergence(str(tmp_path / "missing" / "a.png"))
-
-
-def test_paths_may_be_path_objects(mixed: Result, tmp_path: Path) -> None:
-    path: Any = tmp_path / "a.png"
-    mixed.plot_convergence(path)
-    assert png_size(path)[0] > 400

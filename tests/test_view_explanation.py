@@ -212,7 +212,7 @@ def test_the_past_is_as_it_was_when_the_trial_was_asked_for() -> None:
 def test_a_trial_that_was_told_later_was_pending() -> None:
     known = known_at_last(timed(0, 0, 1), timed(1, 1, 20), timed(2, 2), timed(3, 3, 10), timed(4, 10))
     assert {number: what for number, (what, _) in known.items()} == {
-        **{0: "trial", 1: "pending trial", 2: "pending trial", 3: "trial"},
+        **{0: "trial", 1: "pending trial", 2: "pending trial", 3: "trial"}
     }
 
 
@@ -310,16 +310,8 @@ def test_beliefs_that_are_no_processes_have_no_pulls() -> None:
 )
 def test_an_unknown_trial_is_refused(wanted: Any) -> None:
     trials = [Trial(i, {"x": i / 3.0}, "done", {"value": 1.0}) for i in range(3)]
-    with pytest.raises(
-        TellError, match="wanted a trial of this result, which has 3 trials, or its number, got"
-    ):
+    with pytest.raises(TellError, match="3 trials"):
         Result(Problem({"x": Float(0, 1)}), tuple(trials)).explain(wanted)
-
-
-def test_several_objectives_are_refused() -> None:
-    problem = Problem({"x": Float(0, 1)}, {"one": "minimize", "other": "maximize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        Result(problem, (Trial(0, {"x": 0.1}),)).explain(0)
 
 
 def test_it_is_a_short_text() -> None:
@@ -380,7 +372,7 @@ def test_of_several_objectives_each_is_explained() -> None:
     for _ in range(5):
         trial = opt.ask()
         opt.tell(trial, {"one": trial.params["x"], "other": 3.0 + trial.params["x"]})
-    with pytest.raises(RecipeError, match=r"an explanation wants one objective.*result.of\('one'\)"):
+    with pytest.raises(RecipeError, match="one objective"):
         opt.result.explain(4)
     one, other = (opt.result.of(name).explain(4) for name in problem.objectives)
     assert (one.how, one.best) == (other.how, min(t.params["x"] for t in opt.trials[:4]))

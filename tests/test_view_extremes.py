@@ -23,18 +23,17 @@ def result_of(first: Parameter, values: Sequence[float]) -> Result:
     )
 
 
+WIDE = [
+    Float(-1.7e308, 1.7e308),
+    Float(5e-324, 1.7e308, log=True),
+    Int(-(2**52), 2**52),
+    Choice([f"option {i}" for i in range(10_000)]),
+]
+TINY = [Float(1e-320, 1e-310, log=True), Float(0, 5e-324), Int(1, 2**53, log=True)]
+
+
 @pytest.mark.parametrize(
-    "parameter",
-    [
-        Float(-1.7e308, 1.7e308),
-        Float(1e-320, 1e-310, log=True),
-        Float(5e-324, 1.7e308, log=True),
-        Float(0, 5e-324),
-        Int(-(2**52), 2**52),
-        Int(1, 2**53, log=True),
-        Choice([f"option {i}" for i in range(10_000)]),
-    ],
-    ids=["wide", "tiny", "every float", "smallest", "integers", "log integers", "options"],
+    "parameter", [*WIDE, *(pytest.param(one, marks=pytest.mark.endurance) for one in TINY)], ids=lambda _: ""
 )
 def test_slices_of_extreme_ranges_are_drawn(tmp_path: Path, parameter: Parameter) -> None:
     result_of(parameter, [0.3, 0.1, 0.7, 0.5, 0.2, 0.6]).plot_slice(tmp_path / "slice.png")
@@ -68,7 +67,11 @@ def test_heights_that_differ_by_rounding_are_drawn_as_equal(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "values", [(1e308, -1e308, 1.7e308, 0.0, 1.0, -1.7e308), (1e-320, 3e-320, 5e-324, 0.0, 0.0, 0.0)]
+    "values",
+    [
+        (1e308, -1e308, 1.7e308, 0.0, 1.0, -1.7e308),
+        pytest.param((1e-320, 3e-320, 5e-324, 0.0, 0.0, 0.0), marks=pytest.mark.endurance),
+    ],
 )
 def test_pictures_of_extreme_values_are_drawn_or_refused_in_words(
     tmp_path: Path, values: tuple[float, ...]

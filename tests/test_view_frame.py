@@ -126,9 +126,9 @@ def test_a_fault_is_named_by_its_row_and_column() -> None:
     frame = pandas.DataFrame(
         {"degrees": [20, 300], "kind": ["rye", "rye"], "value": [1, 2]}, index=["a", "b"]
     )
-    with pytest.raises(TellError, match=r"row 'b', column 'degrees': wanted a number in \[0.0, 100.0\]"):
+    with pytest.raises(TellError, match="row 'b', column 'degrees'"):
         Result.from_pandas(frame, OVEN)
-    with pytest.raises(TellError, match=r"wanted columns for 'kind', got \['degrees', 'value'\]"):
+    with pytest.raises(TellError, match="columns for 'kind'"):
         Result.from_pandas(frame.drop(columns="kind"), OVEN)
     with pytest.raises(TellError, match="row 0, column 'value': wanted a number, got 'good'"):
         Result.from_pandas(pandas.DataFrame({"degrees": [1], "kind": ["rye"], "value": ["good"]}), OVEN)

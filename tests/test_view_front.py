@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bopp import AtLeast, AtMost, Holds, Problem
 from bopp.errors import MissingExtra, NoResultError, RecipeError
 from bopp.front import found_reference
-from bopp.view.front import Hypervolume, front, hypervolume
+from bopp.view.front import front, hypervolume
 from support.fronts import BOTH, FIVE, SPACE, result_of
 
 REFERENCE = {"error": 4.0, "speed": 0.0}
@@ -131,10 +131,6 @@ def test_without_moocore_the_error_says_how_to_get_it(monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtra, match=r"moocore: pip install 'bopp\[front\]'"):
         result.hypervolume()
     assert front(result).places == ["front"]
-
-
-def test_a_hypervolume_is_a_value() -> None:
-    assert isinstance(result_of(Problem(SPACE, BOTH), (1.0, 2.0)).hypervolume(), Hypervolume)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e160, 1e307])

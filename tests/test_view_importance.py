@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Choice, Fixed, Float, Holds, Int, Optimizer, Problem, Result, Trial
-from bopp.errors import NoResultError, RecipeError
+from bopp import Choice, Fixed, Float, Holds, Int, Optimizer, Problem, Result
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.importance import Share, importance
@@ -145,12 +142,6 @@ def test_one_point_told_twice_says_nothing_of_the_space() -> None:
         assert high > 0.6
 
 
-@pytest.mark.parametrize("trials", [0, 3])
-def test_without_a_finished_trial_there_is_no_importance(trials: int) -> None:
-    with pytest.raises(NoResultError, match=f"{trials} trials"):
-        importance(run_of(CUBE, lambda p: None, trials))
-
-
 @pytest.mark.parametrize(
     "values", [[1e300, -1e300, 3e299, 0.0], [1.7e308, -1.7e308, 0.0], [5e-324, 0.0, 1e-323]]
 )
@@ -238,19 +229,7 @@ def test_a_thousand_trials_take_a_second() -> None:
     assert time.perf_counter() - start < 2.0  # about 0.75 s on a quiet machine
 
 
-def test_importing_it_does_not_import_the_slow_statistics() -> None:
-    code = "import sys, bopp.view.importance; sys.exit('scipy.stats' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_trials_that_break_a_constraint_count_like_others() -> None:
     free = run_of(CUBE, lambda p: p["a"] + p["b"], 20)
     bound = Problem(CUBE, constraints=[Holds("a below 0.3", lambda p: p["a"] < 0.3)])
     assert importance(Result(bound, free.trials)) == importance(free)
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem(CUBE, {"error": "minimize", "time": "minimize"})
-    trial = Trial(0, {"a": 0.1, "b": 0.2, "c": 0.3}, "done", {"error": 1.0, "time": 2.0})
-    with pytest.raises(RecipeError, match="one objective"):
-        importance(Result(problem, (trial,)))

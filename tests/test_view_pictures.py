@@ -173,20 +173,21 @@ def test_where_all_was_observed_elsewhere_trials_are_counted_as_in_tables() -> N
 
 def test_every_picture_has_the_same_resolution_and_width(plain: Result, tmp_path: Path) -> None:
     for method in METHODS:
-        figure = getattr(plain, method)(tmp_path / f"{method}.png")
-        width, height = png_size(tmp_path / f"{method}.png")
-        assert (width, height) == tuple(int(DPI * inches) for inches in figure.get_size_inches())
-        assert width >= DPI * SIZE[0]
-        if method not in ("plot_slice", "plot_parallel"):  # which grow with the parameters
-            assert width == DPI * SIZE[0]
-    save(plain.plot_convergence(), tmp_path, "saved")  # as bopp plot does
-    assert png_size(tmp_path / "saved.png") == png_size(tmp_path / "plot_convergence.png")
+        width = getattr(plain, method)().get_size_inches()[0]
+        assert width >= SIZE[0]
+        assert width == SIZE[0] or method in ("plot_slice", "plot_parallel")  # which grow with the parameters
+    figure = plain.plot_convergence(tmp_path / "drawn.png")
+    assert png_size(tmp_path / "drawn.png") == tuple(int(DPI * inches) for inches in figure.get_size_inches())
+    save(figure, tmp_path, "saved")  # as bopp plot does
+    assert png_size(tmp_path / "saved.png") == png_size(tmp_path / "drawn.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn.png", "saved.png", "saved.svg"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_path_is_the_first_argument_or_a_keyword_a_text_or_a_path(
-    method: str, plain: Result, tmp_path: Path
+    method: str, plain: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **_: Path(path).touch())
     draw: Callable[..., Figure] = getattr(plain, method)
     draw(str(tmp_path / "a.svg"))
     draw(path=tmp_path / "b.SVG")
@@ -211,9 +212,9 @@ def test_a_path_of_an_unknown_kind_is_refused_before_anything_is_computed(
 def test_a_text_in_place_of_names_is_named(plain: Result) -> None:
     names: Any = "x"
     for draw in (plain.plot_slice, plain.plot_contour):
-        with pytest.raises(SpaceError, match=r"such as names=\['x'\], got the text 'x'"):
+        with pytest.raises(SpaceError, match="text 'x'"):
             draw(names=names)
-        with pytest.raises(RecipeError, match=r"wanted a path that ends in one of .*, got 'x'"):
+        with pytest.raises(RecipeError, match="path"):
             draw("x")
 
 
@@ -228,9 +229,8 @@ def test_where_there_is_nothing_to_draw_one_line_says_so(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_conditional_and_fixed_parameters_are_drawn(method: str, conditional: Result, tmp_path: Path) -> None:
-    figure = getattr(conditional, method)(tmp_path / "a.png")
-    assert png_size(tmp_path / "a.png")[0] >= DPI * SIZE[0]
+def test_fixed_parameters_are_not_drawn(method: str, conditional: Result) -> None:
+    figure = getattr(conditional, method)()
     names = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
     assert "epochs" not in [axes.get_xlabel() for axes in figure.axes] + names
 

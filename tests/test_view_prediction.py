@@ -20,7 +20,7 @@ from bopp import (
     fit,
     open_study,
 )
-from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.errors import SpaceError
 from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
@@ -135,18 +135,8 @@ def test_a_parameter_where_it_does_not_apply_is_refused() -> None:
         rich(3).predict({"degrees": 48.0, "rate": 1e-3, "method": "leave", "speed": 100, "epochs": 30})
 
 
-def test_it_takes_a_finished_trial_and_one_objective() -> None:
-    with pytest.raises(NoResultError, match="none in 1 trials"):
-        Result(Problem(LINE), (Trial(0, {"x": 1.0}),)).predict({"x": 1.0})
-    with pytest.raises(RecipeError, match="one objective"):
-        Result(Problem(LINE, {"a": "minimize", "b": "minimize"}), ()).predict({"x": 1.0})
-
-
 @settings(deadline=None, max_examples=40)
-@given(
-    values=st.lists(st.floats(-1.7e308, 1.7e308), min_size=1, max_size=8),
-    x=st.floats(0.0, 10.0),
-)
+@given(values=st.lists(st.floats(-1.7e308, 1.7e308), min_size=1, max_size=8), x=st.floats(0.0, 10.0))
 def test_predictions_of_any_values_are_finite(values: list[float], x: float) -> None:
     mean, sd = told([(float(i), value) for i, value in enumerate(values)]).predict({"x": x})
     assert np.isfinite([mean, sd]).all()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bopp import AtLeast, Choice, Fixed, Float, Int, Problem, Recipe, Result, Trial, fit
-from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.errors import NoResultError, SpaceError
 from bopp.model import believe
 from bopp.outcome import raw
 from bopp.parameter import Parameter
@@ -172,18 +172,6 @@ def test_bands_stay_near_what_was_seen_where_values_crowd_at_the_top() -> None:
         assert one.high.max() < one.told.max() + seen
 
 
-def test_it_takes_a_finished_trial() -> None:
-    params = run_of(Problem(MIXED), bowl, 1).trials[0].params
-    with pytest.raises(NoResultError, match="none in 2 trials"):
-        slices(Result(Problem(MIXED), (Trial(0, params, "failed"), Trial(1, params))))
-
-
-def test_of_several_objectives_it_would_have_to_choose_one() -> None:
-    problem = Problem(MIXED, {"error": "minimize", "time": "minimize"})
-    with pytest.raises(RecipeError, match="one objective"):
-        slices(run_of(problem, lambda p: {"error": 1.0, "time": 2.0}))
-
-
 CONDITIONAL: dict[str, Parameter] = {
     "method": Choice(["sgd", "adam", "none"]),
     "momentum": Float(0, 1, when={"method": ["sgd"]}),
@@ -254,7 +242,7 @@ def test_parameters_without_a_slice_are_refused_if_asked_for() -> None:
     result = conditional()
     with pytest.raises(NoResultError, match="a finished trial that has 'nobody'"):
         slices(result, ["nobody"])
-    with pytest.raises(SpaceError, match=r"wanted some of the parameters \['method', .*, got \['epochs'\]"):
+    with pytest.raises(SpaceError, match="'epochs'"):
         slices(result, ["epochs"])
     with pytest.raises(SpaceError, match=r"names=\['n'\], got the text 'n'"):
         slices(result, "n")

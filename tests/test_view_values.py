@@ -1,13 +1,20 @@
 import math
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bopp import AtMost, Float, Problem, Result, Trial
-from bopp.errors import NoResultError
+from bopp.errors import NoResultError, RecipeError
+from bopp.view.calibration import calibration
+from bopp.view.contour import contour
 from bopp.view.convergence import convergence
+from bopp.view.coordinates import coordinates
+from bopp.view.importance import importance
+from bopp.view.slices import slices
 from bopp.view.values import best_value, ends, finished, values_of
 
 
@@ -40,13 +47,31 @@ def test_trials_without_a_value_of_the_objective_are_no_part_of_it() -> None:
     np.testing.assert_array_equal(convergence(result).best, [np.nan, 0.75, 0.75])
     nothing = Result(problem, (trials[0],))
     assert math.isnan(best_value(nothing))
-    with pytest.raises(NoResultError, match="a view wants at least one finished trial, got none in 1 trials"):
+    with pytest.raises(NoResultError, match="none in 1"):
         finished(nothing, "a view")
 
 
-def test_data_want_no_matplotlib() -> None:
+VIEWS: list[Callable[[Result], Any]] = [calibration, contour, convergence, coordinates, importance, slices]
+VIEWS += [lambda result: result.predict({"x": 0.1, "y": 0.2}), lambda result: result.plot_edf()]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_wants_a_finished_trial_of_one_objective(view: Callable[[Result], Any]) -> None:
+    space, params = {"x": Float(0, 1), "y": Float(0, 1)}, {"x": 0.1, "y": 0.2}
+    several = Problem(space, {"error": "minimize", "time": "minimize"})
+    done = Trial(0, params, "done", {"error": 1.0, "time": 2.0})
+    with pytest.raises(RecipeError, match=r"one objective.*result\.of\('error'\)"):
+        view(Result(several, (done,)))
+    for trials in ((), (Trial(0, params, "failed"), Trial(1, params))):
+        with pytest.raises(NoResultError, match=f"none in {len(trials)} trials"):
+            view(Result(Problem(space), trials))
+
+
+def test_data_want_neither_matplotlib_nor_the_slow_statistics() -> None:
     code = """
 import sys
+import bopp.view.importance
+assert "scipy.stats" not in sys.modules
 sys.modules["matplotlib"] = None
 from bopp import Float, Problem, Result, Trial
 from datetime import datetime

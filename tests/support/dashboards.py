@@ -390,23 +390,8 @@ def wait_for(look: Any, seconds: float = PATIENCE) -> Any:
 
 def memory(pid: int) -> float:
     """The memory of a process that no other shares, in megabytes."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) / 1024
-    raise ProcessLookupError(pid)
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(file.parent.name))
-    return found
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
 
 
 def flipped(word: str, place: int = 5) -> str:

@@ -1,9 +1,12 @@
 """What a drawn figure shows."""
 
 import struct
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -45,3 +48,13 @@ def dots_of(axes: Axes, label: str = "evaluation") -> np.ndarray:
     """Where the dots of this label stand."""
     rows = [np.asarray(row.get_offsets()) for row in axes.collections if row.get_label() == label]
     return np.concatenate(rows) if rows else np.empty((0, 2))
+
+
+def each_once(rows: Iterable[Any], columns: Iterable[Any]) -> list[Any]:
+    """Every pair of a row and a column; all but one column for each row run with the endurance tests."""
+    across = list(columns)
+    return [
+        pytest.param(row, column, marks=[] if i % len(across) == j else pytest.mark.endurance)
+        for i, row in enumerate(rows)
+        for j, column in enumerate(across)
+    ]

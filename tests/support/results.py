@@ -4,13 +4,7 @@ import math
 
 import numpy as np
 
-from bopp import (
-    Choice,
-    Float,
-    Int,
-    Optimizer,
-    Result,
-)
+from bopp import Choice, Float, Int, Optimizer, Result
 from bopp.parameter import Parameter
 
 RICH: dict[str, Parameter] = {

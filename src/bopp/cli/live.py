@@ -215,7 +215,7 @@ def _outcome(trial: Trial, result: Result) -> str:
     if trial.state == "failed":
         return f"failed: {trial.reason}"
     values = ", ".join(f"{name} {'-' if x is None else f'{x:.6g}'}" for name, x in trial.values.items())
-    broken = broken_by(result, trial)
+    broken = broken_by(result.problem, trial)
     told = f"{trial.value:.6g}" if len(trial.values) == 1 else values
     return f"{told} ({', '.join(broken)})" if broken else told
 

@@ -21,7 +21,7 @@ from bopp.parameter import Parameter
 from bopp.plain import has_absent
 from bopp.problem import Problem
 from bopp.trial import State, Trial
-from bopp.view.values import remark
+from bopp.view.values import broken_by, remark
 
 UNREAD = "unread"
 STATES: tuple[State, ...] = ("asked", "done", "failed", "dropped")
@@ -88,7 +88,9 @@ class Course:
         grown.state[rows] = [CODES[trial.state] for trial in changed]
         grown.values[rows] = [[trial.values.get(name) for name in names] for trial in changed]
         grown.gains[rows], grown.unknown[rows] = self._gains(changed, grown.values[rows])
-        grown.broken[rows] = [self._breaks(trial) for trial in changed]
+        grown.broken[rows] = [
+            bool(self.problem.constraints and broken_by(self.problem, trial)) for trial in changed
+        ]
         grown.params[rows] = self._params(changed)
         grown.spent[rows] = [self.problem.cost(trial) if trial.spent else 0.0 for trial in changed]
         return grown
@@ -197,14 +199,6 @@ class Course:
             return self.problem.real(trial) and self.problem.feasible(trial)
         except NoResultError:
             return None
-
-    def _breaks(self, trial: Trial) -> bool:
-        if not self.problem.constraints or trial.state != "done":
-            return False
-        try:
-            return bool(self.problem.broken(trial))
-        except NoResultError:
-            return False
 
     def _params(self, trials: Sequence[Trial]) -> Array:
         columns = []

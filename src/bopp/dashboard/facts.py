@@ -10,7 +10,7 @@ import numpy as np
 
 from bopp.dashboard.course import Course, thinned
 from bopp.dashboard.seen import Seen
-from bopp.errors import NoResultError, RecipeError
+from bopp.errors import RecipeError
 from bopp.option import typed
 from bopp.parameter import Parameter
 from bopp.problem import AtMost, Problem
@@ -19,7 +19,7 @@ from bopp.space import Space
 from bopp.trial import Trial
 from bopp.view.coordinates import ABSENT, coordinates
 from bopp.view.front import front
-from bopp.view.values import remark
+from bopp.view.values import broken_by, remark
 
 DRAWN = 4000  # points of a chart; of more, those are left out that others hide
 LINES = 1000  # lines across parallel axes: half of them the best, half spread over the rest
@@ -76,7 +76,7 @@ def row(problem: Problem, trial: Trial) -> dict[str, Any]:
         "params": [(trial.params.get(name), one) for name, one in problem.space.parameters.items()],
         "remark": remark(problem, trial),
         "traceback": trial.traceback,
-        "broken": trial.state == "done" and bool(_broken(problem, trial)),
+        "broken": bool(broken_by(problem, trial)),
     }
 
 
@@ -190,10 +190,3 @@ def _field(name: str, parameter: Parameter) -> Field:
     if not parameter.numeric:
         return Field(name, (), f"one of {parameter.levels}, such as {typed(marks[0])}")
     return Field(name, (), f"{marks[0]:.6g} to {marks[-1]:.6g}")
-
-
-def _broken(problem: Problem, trial: Trial) -> list[str]:
-    try:
-        return problem.broken(trial)
-    except NoResultError:
-        return []

@@ -51,7 +51,7 @@ def convergence(result: Result) -> Convergence:
         observed=[trial.origin == "observed" for trial in trials],
         values=values,
         best=result.problem.gain(np.fmax.accumulate(gains)),  # fmax prefers any number to NaN
-        broken=[bool(broken_by(result, trial)) for trial in trials],
+        broken=[bool(broken_by(result.problem, trial)) for trial in trials],
         failed=failed,
         failed_spent=[spent[number] for number in failed],
     )

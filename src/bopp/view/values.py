@@ -57,10 +57,10 @@ def best_of(result: Result) -> Trial | None:
         return None
 
 
-def broken_by(result: Result, trial: Trial) -> list[str]:
-    """The constraints that a finished trial breaks, in words; none of those that cannot be checked here."""
+def broken_by(problem: Problem, trial: Trial) -> list[str]:
+    """The constraints that a trial breaks, in words; none if it is not finished or they cannot be checked."""
     try:
-        return result.problem.broken(trial)
+        return problem.broken(trial) if trial.state == "done" else []
     except NoResultError:
         return []
 

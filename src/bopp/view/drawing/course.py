@@ -88,9 +88,7 @@ def _growth(result: Result, title: str | None) -> Figure:
     axes.scatter(along[grown], volumes[grown], s=16, color=LINE, zorder=3, clip_on=False, label="front grew")
     ended = {
         "failed": [trial for trial in result.trials if trial.state == "failed"],
-        "breaks a constraint": [
-            trial for trial in result.trials if trial.state == "done" and broken_by(result, trial)
-        ],
+        "breaks a constraint": [trial for trial in result.trials if broken_by(result.problem, trial)],
     }
     places = {
         word: [spent[one.number] if counted else one.number for one in ones] for word, ones in ended.items()
