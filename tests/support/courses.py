@@ -138,6 +138,7 @@ def seen_of(problem: Problem, trials: Sequence[Trial]) -> Seen:
         whole=True,
         revision=len(trials),
         at=BEGAN,
+        changed=(),
         kept={},
         leased=(),
         queued=(),

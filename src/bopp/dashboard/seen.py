@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 from bopp.dashboard.course import Course
 from bopp.problem import Problem
-from bopp.space import Params
-from bopp.study.following import Held, Look
+from bopp.study.following import Look
 from bopp.study.locating import existing
-from bopp.study.pauses import Pause
 from bopp.trial import Trial
 
 LATEST = 20  # trials that are kept whole, besides those under way and the best
 MOST = 100  # trials under way, or of a front, that are kept whole
 
 
-@dataclass(frozen=True)
-class Seen:
+@dataclass(frozen=True, kw_only=True)
+class Seen(Look):
     """A study as it was seen last; `kept` has some of its trials: the latest, those under way, the best."""
 
     name: str
@@ -28,13 +25,7 @@ class Seen:
     knows: bool  # whether it has sources of knowledge
     generation: int  # how often it has been opened
     course: Course
-    whole: bool  # whether all trials have been read
-    revision: int
-    at: datetime
     kept: Mapping[int, Trial]
-    leased: tuple[Held, ...]
-    queued: tuple[Params, ...]
-    paused: Pause | None
 
     @property
     def under_way(self) -> list[Trial]:
@@ -63,23 +54,18 @@ class Watching:
     def look(self) -> Seen:
         """What there is to see now: the very same as before if nothing has changed."""
         look, before = self._following.look(), self._seen
-        if before is not None and not look.changed and _shows(before, look):
+        if before is not None and not look.changed and _state(before) == _state(look):
             return before
         self._course = course = self._course.after(look.changed)
         self._seen = seen = Seen(
+            **vars(replace(look, changed=())),  # which the course has
             name=self._study.name,
             url=self._study.url,
             problem=self._study.problem,
             knows=bool(self._study.definition.knowledge),
             generation=self._generation,
             course=course,
-            whole=look.whole,
-            revision=look.revision,
-            at=look.at,
             kept=self._kept(course, look, before.kept if before else {}),
-            leased=look.leased,
-            queued=look.queued,
-            paused=look.paused,
         )
         return seen
 
@@ -105,7 +91,6 @@ def _leading(course: Course) -> list[int]:
     return course.front[:MOST] if best is None else [best]
 
 
-def _shows(seen: Seen, look: Look) -> bool:
-    """Whether a look without changed trials shows what was seen before."""
-    new = look.whole, look.revision, look.leased, look.queued, look.paused
-    return new == (seen.whole, seen.revision, seen.leased, seen.queued, seen.paused)
+def _state(look: Look) -> tuple[object, ...]:
+    """All that a page shows of a look but the trials."""
+    return look.whole, look.revision, look.leased, look.queued, look.paused
