@@ -11,7 +11,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bopp import Beliefs, Choice, Fixed, Float, Int, Optimizer, Problem, Recipe, Result, Trial
+from bopp import Choice, Fixed, Float, Int, Optimizer, Problem, Result, Trial
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError
 from bopp.parameter import Parameter
 from bopp.problem import Direction
@@ -371,16 +371,6 @@ def test_calibration_says_what_lies_beyond_the_picture() -> None:
     figure = result.plot_calibration()
     assert title_of(figure).endswith("; 1 beyond the picture")
     assert figure.axes[0].get_xlim()[1] < 2.0
-
-
-def test_calibration_of_a_belief_of_your_own_is_refused(plain: Result) -> None:
-    class Flat:
-        def __call__(self, U: Any) -> Any:
-            return np.zeros(len(U)), np.ones(len(U))
-
-    flat: Any = Flat()
-    with pytest.raises(RecipeError, match="Gaussian processes"):
-        plain.plot_calibration(recipe=Recipe(fit=lambda data, kernel, rng: Beliefs.even([flat])))
 
 
 # Distribution

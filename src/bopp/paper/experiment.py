@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
@@ -164,20 +164,12 @@ def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> 
     load(keys, setting)
     others = set(active_children())
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (os.getpid(),))
-    waiting = iter(keys)
     try:
-        futures: dict[Future[None], Key] = {}
-        while True:
-            for key in waiting:
-                with _interrupts_held_back():
-                    futures[pool.submit(_perform_and_keep, folder.path, key, setting)] = key
-                if len(futures) >= 2 * workers:
-                    break
-            if not futures:
-                return
-            for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                future.result()
-                yield futures.pop(future)
+        with _interrupts_held_back():  # the workers are started here
+            futures = {pool.submit(_perform_and_keep, folder.path, key, setting): key for key in keys}
+        for future in as_completed(futures):
+            future.result()
+            yield futures[future]
     except BrokenProcessPool:
         raise PaperError("a worker died; what is done is kept, and the same command goes on") from None
     finally:
