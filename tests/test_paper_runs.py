@@ -17,10 +17,11 @@ from bopp.paper import runs as module
 from bopp.paper.machine import this_machine
 from bopp.paper.problems import NAMES
 from bopp.paper.runs import ACQUISITIONS, KERNELS, VARIANTS, Folder, Key, Maximiser, Run, Setting, rounded
+from support.postgres import room
 
 MAXIMISERS: tuple[Maximiser, ...] = get_args(Maximiser)
 
-seeded = settings(derandomize=True, deadline=None, max_examples=40)
+seeded = settings(derandomize=True, deadline=None, max_examples=20)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 keys = st.builds(
@@ -64,7 +65,7 @@ def everything(folder: Folder) -> list[str]:
 @seeded
 @given(st.lists(some_runs, max_size=4, unique_by=lambda run: run.key), st.booleans())
 def test_what_is_kept_is_read_again(some: list[Run], packed: bool) -> None:
-    with TemporaryDirectory() as path:
+    with TemporaryDirectory(dir=room()) as path:
         folder = Folder(Path(path))
         folder.prepare(Setting())
         for one in some:
