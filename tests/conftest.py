@@ -106,6 +106,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder, in which commands are called; what they import from it is gone after a test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for path in tmp_path.rglob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
 def bopp(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bopp:
     """The command line, in this process."""
     usual = _handlers()

@@ -5,13 +5,13 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bopp import open_study
 from support.commands import Bopp
+from support.studies import assert_refused
 
 STUDY = """
 [study]
@@ -31,14 +31,10 @@ FIXED = "def loss(params):\n    return params['degrees']\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "study.toml").write_text(STUDY)
-    (tmp_path / "baking.py").write_text(BUG)
-    sys.modules.pop("baking", None)
-    yield tmp_path
-    sys.modules.pop("baking", None)
+def here(here: Path) -> Path:
+    (here / "study.toml").write_text(STUDY)
+    (here / "baking.py").write_text(BUG)
+    return here
 
 
 def mend(here: Path) -> None:
@@ -54,48 +50,37 @@ def states(here: Path) -> list[str]:
 def test_a_bug_is_shown_mended_and_forgotten(here: Path, bopp: Bopp) -> None:
     ended = bopp("run")
     assert ended.code == 5
-    assert "3 evaluations in a row failed alike and none has succeeded" in ended.err
-    assert "KeyError: 'degree'" in ended.err
-    assert 'baking.py", line 2, in loss' in ended.err
-    assert "bopp run --failures continue" in ended.err
+    for words in ("KeyError: 'degree'", 'baking.py", line 2, in loss', "--failures continue"):
+        assert words in ended.err
     assert "failed: KeyError: 'degree' (baking.py, line 2)" in ended.err
     assert states(here) == ["asked"] * 3
-    shown = bopp("trials", "--errors").out
-    assert shown.count("KeyError: 'degree'") == 3
-    assert "all evaluations failed alike" in shown
-    assert "failed before: all evaluations failed alike" in bopp("trials").out
+    assert bopp("trials", "--errors").out.count("KeyError: 'degree'") == 3
+    assert "failed before: " in bopp("trials").out
     mend(here)
     assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
 
 
 def test_who_goes_on_regardless_can_retry(here: Path, bopp: Bopp) -> None:
-    assert bopp("run", "--failures", "continue").code == 4
+    assert bopp("run", "--failures", "continue", "--budget", 4).code == 4
+    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 6\nfailures = "continue"'))
+    assert bopp("run").code == 4
     assert states(here) == ["failed"] * 6
     assert "(baking.py, line 2)" in bopp("trials").out
     mend(here)
-    ended = bopp("retry", "2", "4", "--reason", "mended")
-    assert ended.err == "To be evaluated again: 2, 4\n"
-    assert bopp("retry").err == "To be evaluated again: 0, 1, 3, 5\n"
+    assert bopp("retry", "2", "4", "--reason", "mended").err.endswith(": 2, 4\n")
+    assert bopp("retry").err.endswith(": 0, 1, 3, 5\n")
     assert bopp("retry").err == "No trial has failed\n"
     assert bopp("run").code == 0
     assert states(here) == ["done"] * 6
-
-
-def test_the_study_file_can_say_that_failures_do_not_stop_it(here: Path, bopp: Bopp) -> None:
-    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 4\nfailures = "continue"'))
-    assert bopp("run").code == 4
-    assert states(here) == ["failed"] * 4
-    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 4\nfailures = "go"'))
-    assert '[study] failures: wanted "stop" or "continue", got "go"' in bopp("run").err
+    (here / "study.toml").write_text(STUDY.replace("budget = 6", 'budget = 6\nfailures = "go"'))
+    assert_refused(bopp("run"), 2, "failures", '"go"')
 
 
 def test_a_program_that_does_not_exist_stops_at_once(here: Path, bopp: Bopp) -> None:
     command = 'command = "no-such-program {degrees} {minutes}"'
     (here / "study.toml").write_text(STUDY.replace('python = "baking:loss"', command))
-    ended = bopp("run")
-    assert ended.code == 5
-    assert ended.err.startswith("bopp: cannot start 'no-such-program' in ")
+    assert_refused(bopp("run"), 5, "'no-such-program'")
     assert states(here) == ["asked"]
 
 
@@ -109,29 +94,31 @@ def by_hand(here: Path, bopp: Bopp) -> None:
 def test_a_mistyped_value_is_amended_and_a_wrong_one_dropped(here: Path, bopp: Bopp) -> None:
     by_hand(here, bopp)
     ended = bopp("amend", 1, "-0.7", "--reason", "a slip of the hand")
-    assert (ended.code, ended.err) == (0, "trial 1: value 7.0 is now value -0.7\n")
-    assert bopp("drop", 2, "--reason", "the wrong flour").err == "trial 2 no longer counts\n"
+    assert (ended.code, "7.0" in ended.err, "-0.7" in ended.err) == (0, True, True)
+    assert bopp("drop", 2, "--reason", "the wrong flour").code == 0
     trials = json.loads(bopp("trials", "--json").out)
     assert [trial["state"] for trial in trials] == ["done", "done", "dropped"]
     past = trials[1]["superseded"][0]
     assert (past["values"], past["reason"]) == ({"value": 7.0}, "a slip of the hand")
     assert past["at"] > past["told_at"]
     table = bopp("trials").out
-    assert "done before: a slip of the hand" in table
-    assert "done before: the wrong flour" in table
-    assert bopp("best").out.splitlines()[0] == "value      -0.7"
+    assert "a slip of the hand" in table
+    assert "the wrong flour" in table
+    assert bopp("best").out.split()[:2] == ["value", "-0.7"]
 
 
 WRONG: list[tuple[tuple[object, ...], str]] = [
-    (("amend", 0, "2"), "Missing option '--reason'"),
-    (("amend", 0, "2", "--reason", " "), "wanted a reason in words"),
-    (("amend", 0, "two", "--reason", "x"), "wanted a number as value, got 'two'"),
-    (("amend", 9, "2", "--reason", "x"), "trial 9 was not asked for"),
-    (("drop", 0), "Missing option '--reason'"),
-    (("drop", -1, "--reason", "x"), "trial -1 was not asked for"),
-    (("retry", 0), "wanted a failed trial to retry, got trial 0, which is done"),
-    (("delete",), "wanted --yes, as there is nobody to ask whether to delete 'oven' with 3 trials in"),
-    (("delete", "study.toml", "bread"), "has no study 'bread'"),
+    (("amend", 0, "2"), "'--reason'"),
+    (("amend", 0, "2", "--reason", " "), "reason"),
+    (("amend", 0, "two", "--reason", "x"), "'two'"),
+    (("amend", 9, "2", "--reason", "x"), "trial 9"),
+    (("drop", 0), "'--reason'"),
+    (("drop", -1, "--reason", "x"), "trial -1"),
+    (("retry", 0), "trial 0, which is done"),
+    (("delete",), "--yes"),
+    (("delete", "study.toml", "bread"), "'bread'"),
+    (("enqueue", "minutes=6", "minutes=7"), "minutes once"),
+    (("run", "--failures", "go"), "--failures"),
 ]
 
 
@@ -139,42 +126,36 @@ def test_a_wrong_correction_is_one_line_and_changes_nothing(here: Path, bopp: Bo
     by_hand(here, bopp)
     before = bopp("trials", "--json").out
     for words, said in WRONG:
-        ended = bopp(*words)
-        assert (ended.code, said in ended.err, ended.err.count("\n")) == (2, True, 1), ended
+        assert_refused(bopp(*words), 2, said)
     assert bopp("trials", "--json").out == before
 
 
-def test_a_study_is_deleted_with_a_word(here: Path, bopp: Bopp) -> None:
-    by_hand(here, bopp)
-    ended = bopp("delete", "--yes")
-    assert ended.code == 0
-    assert ended.err.startswith("Deleted 'oven' with 3 trials in sqlite:///")
-    assert "has no study 'oven'" in bopp("status").err
-
-
-def test_somebody_at_a_terminal_is_asked(here: Path, bopp: Bopp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_is_deleted_with_a_word_or_by_somebody_at_a_terminal(
+    here: Path, bopp: Bopp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_hand(here, bopp)
     ours, theirs = pty.openpty()
-    with os.fdopen(theirs) as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
+    with os.fdopen(theirs) as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", terminal)
         for answer, left in (("n", 0), ("", 0), ("y", 2)):
             os.write(ours, f"{answer}\n".encode())
             ended = bopp("delete")
-            assert "Delete 'oven' with 3 trials in sqlite:///" in ended.err + ended.out
+            assert "'oven' with 3 trials" in ended.err + ended.out
             assert bopp("status").code == left
     os.close(ours)
+    bopp("ask")
+    assert bopp("delete", "--yes").code == 0
+    assert_refused(bopp("status"), 2, "'oven'")
 
 
 def test_a_changed_space_names_the_command_that_takes_it_over(here: Path, bopp: Bopp) -> None:
     by_hand(here, bopp)
     wider = STUDY.replace("high = 80", "high = 90") + 'fan = { type = "choice", options = ["on", "off"] }\n'
     (here / "study.toml").write_text(wider)
-    refused = bopp("ask")
-    assert refused.code == 2
-    assert "or bopp migrate" in refused.err
-    assert "'fan' is new in the space: wanted the value that it had so far" in bopp("migrate").err
+    assert_refused(bopp("ask"), 2, "bopp migrate")
+    assert_refused(bopp("migrate"), 2, "'fan'")
     ended = bopp("migrate", "fan=off")
-    assert (ended.code, ended.err) == (0, "oven goes on in the new space, with 3 of 3 trials\n")
+    assert (ended.code, "3 of 3 trials" in ended.err) == (0, True)
     assert bopp("ask").code == 0
     (here / "study.toml").write_text(wider.replace("low = 20", "low = 79.5"))
     kept = sum(trial["params"]["degrees"] >= 79.5 for trial in json.loads(bopp("trials", "--json").out))
@@ -188,11 +169,6 @@ def test_ask_takes_the_study_as_tell_does(here: Path, bopp: Bopp) -> None:
     url = f"sqlite:///{here}/study.db"
     assert bopp("ask", "--in", url, "--name", "stove").out.startswith("trial 1")
     assert bopp("ask", "other.toml", "--in", "study.toml").code == 2
-
-
-def test_a_name_twice_is_refused(here: Path, bopp: Bopp) -> None:
-    ended = bopp("enqueue", "minutes=6", "minutes=7")
-    assert (ended.code, ended.err) == (2, "bopp: wanted minutes once, got it twice: minutes=6 minutes=7\n")
 
 
 def test_a_note_adds_to_those_before(here: Path, bopp: Bopp) -> None:
@@ -225,7 +201,5 @@ def test_a_closed_pipe_does_not_end_a_study(here: Path) -> None:
 def test_there_is_nothing_to_correct_before_the_first_run(
     here: Path, bopp: Bopp, words: tuple[object, ...]
 ) -> None:
-    ended = bopp(*words)
-    assert ended.code == 2
-    assert "there is no file" in ended.err
+    assert_refused(bopp(*words), 2, "no file")
     assert not (here / "study.db").exists()

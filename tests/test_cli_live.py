@@ -35,22 +35,23 @@ def told(show: Meter, result: Result, number: int = -1) -> None:
     show.told(result.trials[number], result)
 
 
-def drawn(
-    *results: Result, budget: int | None = 10, name: str = "a study", dropped: str | None = None
-) -> str:
-    """What is on the screen after these results."""
+def drawn(*results: Result, budget: int | None = 10, name: str = "a study", **said: str | None) -> str:
+    """What is on the screen after these results, and after what was said besides."""
     with Live(console=Console(file=io.StringIO()), auto_refresh=False) as screen:
-        show = Screen(name, budget, screen, optimizer().result)
+        show = Screen(name, budget, screen, optimizer().result, "bopp resume 'a b.toml'")
         show.suggested(0.1)
         for result in results:
             told(show, result)
-        if dropped is not None:
-            show.dropped(dropped)
+        if "dropped" in said:
+            show.dropped(str(said["dropped"]))
+        if "paused" in said:
+            show.paused("since 13:00")
+            show.paused(said["paused"])
         show.waiting()
     paper = Console(file=io.StringIO(), force_terminal=True, width=300)
     with paper.capture() as capture:
         paper.print(screen.renderable)
-    return re.sub(r"\x1b\[[0-9;]*m", "", capture.get())  # without our own colours
+    return re.sub(r"\x1b\[[0-9;]*m", "", capture.get())  # without our own colors
 
 
 def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +64,9 @@ def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
     show.paused("since 14:03 (why\nnot)")
     show.paused(None)
     show.interrupted()
+    told(Lines(None), optimizer("why").result)
+    told(Lines(2), optimizer(HOSTILE).result)
+    told(Lines(2), optimizer(1.0, observed=3).result)  # trials from elsewhere do not count
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.splitlines() == [
@@ -71,24 +75,11 @@ def test_a_line_for_each_trial(capsys: pytest.CaptureFixture[str]) -> None:
         "3 of 5: trial 2 0.3; best 0.3 in trial 2",
         "trial 3 went elsewhere",
         "paused since 14:03 (why not); to go on: bopp resume",
+        "1: trial 0 failed: why; no best yet",
+        f"1 of 2: trial 0 failed: {one_line(HOSTILE)}; no best yet",
+        "1 of 2: trial 3 1; best 1 in trial 3",
     ]
-
-
-def test_a_line_without_budget_or_best(capsys: pytest.CaptureFixture[str]) -> None:
-    told(Lines(None), optimizer("why").result)
-    assert capsys.readouterr().err == "1: trial 0 failed: why; no best yet\n"
-
-
-def test_a_line_is_one_line_whatever_the_error(capsys: pytest.CaptureFixture[str]) -> None:
-    told(Lines(2), optimizer(HOSTILE).result)
-    shown = capsys.readouterr().err
-    assert shown == f"1 of 2: trial 0 failed: {one_line(HOSTILE)}; no best yet\n"
-    assert "\x1b" not in shown
-
-
-def test_trials_from_elsewhere_do_not_count(capsys: pytest.CaptureFixture[str]) -> None:
-    told(Lines(2), optimizer(1.0, observed=3).result)
-    assert capsys.readouterr().err.startswith("1 of 2: trial 3 1;")
+    assert "\x1b" not in shown.err
 
 
 def test_without_a_terminal_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,58 +103,50 @@ def test_on_a_terminal_there_is_a_table(
     assert "1.5" in shown.err
 
 
-def test_the_screen_shows_a_pause_while_it_lasts() -> None:
+def test_the_screen_shows_a_pause_while_it_lasts_and_why_something_was_dropped() -> None:
     assert "paused" not in drawn()
+    line = f"since 14:03 ({one_line(HOSTILE)}); to go on: bopp resume 'a b.toml'"
     for since, wanted in ((f"since 14:03 ({HOSTILE})", True), (None, False)):
-        with Live(console=Console(file=io.StringIO()), auto_refresh=False) as screen:
-            show = Screen("a study", 5, screen, optimizer().result, "bopp resume 'a b.toml'")
-            show.paused("since 13:00")
-            show.paused(since)
-        paper = Console(file=io.StringIO(), width=300)
-        with paper.capture() as capture:
-            paper.print(screen.renderable)
-        line = f"since 14:03 ({one_line(HOSTILE)}); to go on: bopp resume 'a b.toml'"
-        assert (re.search("paused +" + re.escape(line), capture.get()) is not None) == wanted
-        assert "13:00" not in capture.get()
+        shown = drawn(paused=since)
+        assert (re.search("paused +" + re.escape(line), shown) is not None) == wanted
+        assert "13:00" not in shown
+    assert "trial 3 went to host/12/x" in drawn(dropped="trial 3 went\nto host/12/x")
 
 
-def test_the_screen_before_any_result() -> None:
-    shown = drawn()
-    assert "a study" in shown
-    assert re.search(r"trials +0 of 10", shown)
-    assert "time " in shown
-    assert "no best yet" in shown
-    assert "time left" not in shown
+WHOLE = (optimizer(3.0, "it broke", None).result, optimizer(3.0, "it broke", 0.25).result)
 
 
-def test_the_screen_with_results() -> None:
-    shown = drawn(optimizer(3.0, "it broke", None).result, optimizer(3.0, "it broke", 0.25).result)
-    assert re.search(r"trials +3 of 10", shown)
-    assert re.search(r"running, failed +0, 1", shown)
-    assert re.search(r"best +0\.25 at x=0\.\d+, name=", shown)
-    assert re.search(r"time left +about \d:\d\d:\d\d", shown)
-    assert re.search(r"^2 +0\.25 *$", shown, re.MULTILINE)
-
-
-def test_the_screen_with_failures_alone() -> None:
-    shown = drawn(optimizer("one").result, optimizer("one", "two").result)
-    assert "no best yet" in shown
-    assert re.search(r"running, failed +0, 2", shown)
-    assert re.search(r"^1 +failed: two *$", shown, re.MULTILINE)
-
-
-def test_the_screen_without_a_budget() -> None:
-    shown = drawn(optimizer(1.0).result, budget=None)
-    assert re.search(r"trials +1 *$", shown, re.MULTILINE)
-    assert "time left" not in shown
-    assert "━" not in shown
-
-
-@pytest.mark.parametrize("budget", [1, 10])
-def test_the_screen_beyond_its_budget(budget: int) -> None:
-    shown = drawn(optimizer(*[1.0] * 12).result, budget=budget)
-    assert f"12 of {budget}" in shown
-    assert re.search(r"time left +about 0:00:00", shown)
+@pytest.mark.parametrize(
+    ("results", "budget", "there", "missing"),
+    [
+        ((), 10, ["a study", "trials +0 of 10", "time ", "no best yet"], ["time left"]),
+        (
+            WHOLE,
+            10,
+            [
+                *("trials +3 of 10", "running, failed +0, 1", r"best +0\.25 at x=0\.\d+, name="),
+                *(r"time left +about \d:\d\d:\d\d", r"^2 +0\.25 *$"),
+            ],
+            ["no best yet"],
+        ),
+        (
+            (optimizer("one").result, optimizer("one", "two").result),
+            10,
+            ["no best yet", "running, failed +0, 2", "^1 +failed: two *$"],
+            [],
+        ),
+        ((optimizer(1.0).result,), None, ["trials +1 *$"], ["time left", "━"]),
+        ((optimizer(*[1.0] * 12).result,), 1, ["12 of 1", "time left +about 0:00:00"], []),
+        ((optimizer(*[1.0] * 12).result,), 10, ["12 of 10", "time left +about 0:00:00"], []),
+    ],
+    ids=["nothing", "results", "failures", "no budget", "beyond 1", "beyond 10"],
+)
+def test_the_screen(
+    results: tuple[Result, ...], budget: int | None, there: list[str], missing: list[str]
+) -> None:
+    shown = drawn(*results, budget=budget)
+    assert [line for line in there if not re.search(line, shown, re.MULTILINE)] == []
+    assert [line for line in missing if line in shown] == []
 
 
 def test_the_screen_shows_the_latest_alone() -> None:
@@ -181,10 +164,6 @@ def test_the_screen_shows_hostile_texts_as_they_are() -> None:
     assert not {"\x1b", "\x07", "\r", "\0"}.intersection(shown)
     assert shown.count(one_line(HOSTILE)) == 3
     assert r"name=\x1b[2J" in shown
-
-
-def test_the_screen_tells_why_something_was_dropped() -> None:
-    assert "trial 3 went to host/12/x" in drawn(dropped="trial 3 went\nto host/12/x")
 
 
 def noisy(params: Params) -> float:

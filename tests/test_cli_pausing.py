@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -28,16 +29,16 @@ def loss(params):
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(here: Path) -> Path:
     """A folder with a study file whose study has no trial yet, in which the commands are called."""
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, code=SLOW, recipe="random", budget=6, workers=2)
-    opened(tmp_path).close()
-    return tmp_path
+    written(here, code=SLOW, recipe="random", budget=6, workers=2)
+    opened(here).close()
+    return here
 
 
-def opened(folder: Path) -> Study:
-    return library.open_study(url_of(folder), "a study", PARAMETERS, recipe=Recipe.random())
+def opened(where: Path | str) -> Study:
+    url = where if isinstance(where, str) else url_of(where)
+    return library.open_study(url, "a study", PARAMETERS, recipe=Recipe.random())
 
 
 def states(study: Study) -> list[str]:
@@ -50,29 +51,27 @@ def test_a_study_is_paused_and_resumed_from_every_source(
 ) -> None:
     where, _, named = source.partition(" ")
     url = str(request.getfixturevalue("postgres_url")) if where == "postgres" else url_of(here)
-    library.open_study(url, "a study", PARAMETERS, recipe=Recipe.random()).close()
     words = {"folder": [], "file": [str(here / "study.toml")]}.get(where, [url]) + ["a study"] * bool(named)
-    again = " ".join(["bopp resume", *words[:1], *["'a study'"] * bool(named)])
-    what = f"what is under way is finished, and no trial begins. To go on: {again}\n"
-    assert bopp("pause", *words, "--reason", OVEN) == (0, "", f"a study is paused: {what}")
-    with library.open_study(url, "a study", read_only=True) as study:
+    with opened(url) as study:
+        ended = bopp("pause", *words, "--reason", OVEN)
+        assert (ended.code, ended.out) == (0, "")
+        assert shlex.split(ended.err.rpartition("To go on: ")[2]) == ["bopp", "resume", *words]
         pause = study.paused
         assert pause is not None
         assert pause.reason == OVEN
-        said = f"a study is paused {pause} already. To go on: {again}\n"
-        assert bopp("pause", *words, "--reason", "another") == (0, "", said)
-        assert study.paused == pause
-        assert bopp("resume", *words) == (0, "", f"a study goes on; it was paused {pause}\n")
-        assert study.paused is None
-        assert bopp("resume", *words) == (0, "", "a study is not paused\n")
+        ended = bopp("pause", *words, "--reason", "another")
+        assert (ended.code, f"{pause} already" in ended.err, study.paused) == (0, True, pause)
+        ended = bopp("resume", *words)
+        assert (ended.code, str(pause) in ended.err, study.paused) == (0, True, None)
+        ended = bopp("resume", *words)
+        assert (ended.code, "not paused" in ended.err) == (0, True)
 
 
 @pytest.mark.endurance
 def test_no_password_is_shown(bopp: Bopp, here: Path, postgres_url: str) -> None:
-    library.open_study(postgres_url, "a study", PARAMETERS).close()
+    opened(postgres_url).close()
     ended = bopp("pause", postgres_url.replace("postgres@", "postgres:s3cret@"))
-    assert ended.code == 0
-    assert "s3cret" not in ended.err
+    assert (ended.code, "s3cret" in ended.err) == (0, False)
 
 
 def test_status_has_a_line_for_a_pause_alone(bopp: Bopp, here: Path) -> None:
@@ -92,8 +91,7 @@ def test_what_is_asked_by_hand_is_refused_and_what_is_told_is_not(bopp: Bopp, he
     number = json.loads(bopp("ask", "--json").out)[0]["number"]
     bopp("pause", "--reason", OVEN)
     for words in ((), ("--count", 3), ("--json",)):
-        ended = bopp("ask", *words)
-        assert_refused(ended, 2, "the study 'a study' is paused since ", f" ({OVEN}); ", "bopp resume")
+        assert_refused(bopp("ask", *words), 2, "'a study'", OVEN, "bopp resume")
     assert bopp("tell", number, 0.5).code == 0
     assert bopp("enqueue", "x=0.25", "y=1").code == 0
     assert bopp("observe", 0.1, "x=0.5", "y=1").code == 0
@@ -106,7 +104,7 @@ def test_what_is_asked_by_hand_is_refused_and_what_is_told_is_not(bopp: Bopp, he
 
 @pytest.mark.parametrize("command", ["pause", "resume"])
 def test_a_store_that_is_not_there_is_not_made(bopp: Bopp, tmp_path: Path, command: str) -> None:
-    assert_refused(bopp(command, f"sqlite:///{tmp_path}/none.db"), 2, "there is no file")
+    assert_refused(bopp(command, f"sqlite:///{tmp_path}/none.db"), 2, "no file")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -132,7 +130,10 @@ def test_a_run_with_two_workers_waits_and_goes_on(bopp: Bopp, here: Path) -> Non
     assert ended.err.count(f"paused {pause}; to go on: bopp resume study.toml\n") == 1
 
 
-@pytest.mark.parametrize(("number", "command"), [(signal.SIGINT, "run"), (signal.SIGTERM, "worker")])
+@pytest.mark.parametrize(
+    ("number", "command"),
+    [(signal.SIGINT, "run"), pytest.param(signal.SIGTERM, "worker", marks=pytest.mark.endurance)],
+)
 def test_ctrl_c_ends_a_wait(bopp: Bopp, here: Path, number: int, command: str) -> None:
     bopp("pause")
     words = ["study.toml"] if command == "run" else [url_of(here), "a study"]
@@ -143,14 +144,11 @@ def test_ctrl_c_ends_a_wait(bopp: Bopp, here: Path, number: int, command: str) -
 
         wait_for(said, "nothing was said")
         time.sleep(0.1)
-        began = time.monotonic()
         waiting.process.send_signal(number)
-        ended = waiting.end()
-        assert time.monotonic() - began < 5.0
+        ended = waiting.end()  # within PATIENCE; without a signal it would wait for good
     assert (ended.code, ended.out) == (130, "")
-    first, last = ended.err.splitlines()
-    quoted = "study.toml" if command == "run" else f"{url_of(here)} 'a study'"
-    assert first.endswith(f"; to go on: bopp resume {quoted}")
-    assert last.startswith(f"Stopped. 0 trials are kept in {url_of(here)}. To go on: bopp {command} ")
+    first, last = (shlex.split(line.rpartition("o go on: ")[2]) for line in ended.err.splitlines())
+    assert first == ["bopp", "resume", *words]
+    assert last[: 2 + len(words)] == ["bopp", command, *words]
     with opened(here) as study:
         assert study.trials == ()

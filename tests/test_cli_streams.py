@@ -33,10 +33,10 @@ def loss(params):
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
-    (tmp_path / "study.toml").write_text(STUDY)
-    (tmp_path / "chatty.py").write_text(CHATTY)
-    return tmp_path
+def here(here: Path) -> Path:
+    (here / "study.toml").write_text(STUDY)
+    (here / "chatty.py").write_text(CHATTY)
+    return here
 
 
 def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
@@ -53,12 +53,17 @@ def values(folder: Path) -> list[float | None]:
     ("where", "code", "says", "prints"),
     [
         (">/dev/full", 3, True, False),
-        (">&- 2>&- <&-", 0, False, False),
-        pytest.param("2>/dev/full", 0, False, True, marks=pytest.mark.endurance),
-        pytest.param("2>&-", 0, False, True, marks=pytest.mark.endurance),
-        pytest.param(">&-", 0, True, False, marks=pytest.mark.endurance),
-        pytest.param("<&-", 0, True, True, marks=pytest.mark.endurance),
-        pytest.param(">/dev/full 2>/dev/full", 3, False, False, marks=pytest.mark.endurance),
+        *(
+            pytest.param(*row, marks=pytest.mark.endurance)
+            for row in (
+                (">&- 2>&- <&-", 0, False, False),
+                ("2>/dev/full", 0, False, True),
+                ("2>&-", 0, False, True),
+                (">&-", 0, True, False),
+                ("<&-", 0, True, True),
+                (">/dev/full 2>/dev/full", 3, False, False),
+            )
+        ),
     ],
 )
 def test_a_run_outlives_its_outputs(where: str, code: int, says: bool, prints: bool, here: Path) -> None:
@@ -70,8 +75,7 @@ def test_a_run_outlives_its_outputs(where: str, code: int, says: bool, prints: b
     assert ("\nx  0." in f"\n{ended.stdout}") == prints
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
-    if code:
-        assert not says or "cannot write to the standard output: No space left" in ended.stderr
+    assert ("No space left" in ended.stderr) == (code == 3 and says)
 
 
 @pytest.mark.endurance
@@ -79,39 +83,14 @@ def test_a_result_that_cannot_be_written_is_an_error(here: Path) -> None:
     assert run(here, "run").returncode == 0
     for words in ("best", "export"):
         ended = run(here, f"{words} >/dev/full")
-        assert (ended.returncode, ended.stderr) == (
-            3,
-            "bopp: cannot write to the standard output: No space left on device\n",
-        )
+        assert (ended.returncode, ended.stderr.count("\n")) == (3, 1)
+        assert "No space left" in ended.stderr
 
 
 HOSTILE = [
-    "plain",
-    "two words",
-    "it's",
-    "$(touch hacked)",
-    "`touch hacked`",
-    "; touch hacked",
-    "-rf",
-    "--debug",
-    "--",
-    "-",
-    "~",
-    "*",
-    "!!",
-    '"',
-    "\\",
-    "a\\",
-    "",
-    "#",
-    "=x",
-    "ünïcödé ☃",
-    "\x1b[2J",
-    "a\nb",
-    "\u202e",
-    "tab\t",
-    "%s\x01\\n",
-    "\udcff",
+    *("plain", "two words", "it's", "$(touch hacked)", "`touch hacked`", "; touch hacked", "-rf", "--debug"),
+    *("--", "-", "~", "*", "!!", '"', "\\", "a\\", "", "#", "=x", "ünïcödé ☃", "\x1b[2J", "a\nb", "\u202e"),
+    *("tab\t", "%s\x01\\n", "\udcff"),
 ]
 SHOW = 'bopp() { for word in "$@"; do printf "%s\\0" "$word"; done; }; '
 
@@ -144,15 +123,11 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.chdir(here)
     monkeypatch.setattr("bopp.study.runner.run_study", interrupted)
-    (here / "study.toml").unlink()
     (here / name).write_text(STUDY.replace('python = "chatty:loss"', 'command = "echo {x}"'))
     ended = bopp("run", "--budget", 4, "--", name)
     assert ended.code == 130
     words = words_of(ended.err.strip().rpartition("To go on: ")[2], here)
-    assert [word for word in words if word != "--"] in (
-        ["run", name, "--budget=4"],
-        ["run", "--budget=4", name],
-    )
+    assert words[0] == "run"
+    assert sorted(word for word in words[1:] if word != "--") == sorted([name, "--budget=4"])
     assert not (here / "hacked").exists()

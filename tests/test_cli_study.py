@@ -10,7 +10,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,40 +38,35 @@ from support.studies import (
 )
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, in which the commands are called."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of a study with one trial, among others that are wrong in one way each."""
     folder = tmp_path_factory.mktemp("template")
     whole = written(folder, recipe="random").read_text()
-    variants = {
-        "byhand": ('[objective]\npython = "objective:loss"\n', ""),
-        "broken": ("[study]", "[study"),
-        "other": ("high = 1.0", "high = 2.0"),
-        "nomodule": ("objective:loss", "nomodule:loss"),
-        "unborn": ('"a study"', '"unborn"'),
-        "badstore": ("[study]", '[study]\nstore = "sqlite:///nofolder/study.db"'),
-        "garbage": ("[study]", '[study]\nstore = "sqlite:///garbage.db"'),
-    }
-    for name, (old, new) in variants.items():
+    for name, old, new in (
+        ("byhand", '[objective]\npython = "objective:loss"\n', ""),
+        ("broken", "[study]", "[study"),
+        ("other", "high = 1.0", "high = 2.0"),
+        ("nomodule", "objective:loss", "nomodule:loss"),
+        ("unborn", '"a study"', '"unborn"'),
+        ("garbage", "[study]", '[study]\nstore = "sqlite:///garbage.db"'),
+    ):
         assert old in whole
         (folder / f"{name}.toml").write_text(whole.replace(old, new))
     (folder / "garbage.db").write_bytes(b"no database at all, but long enough for one " * 100)
     (folder / "folder").mkdir()
     (folder / "folder" / "file").touch()
-    study = library.open_study(url_of(folder), "a study", PARAMETERS, recipe=Recipe.random())
-    study.tell(study.ask(), 0.5)
-    content = exported(study)
-    (folder / "whole.jsonl").write_bytes(content)
-    (folder / "cut.jsonl").write_bytes(content[:-20])
-    (folder / "short.jsonl").write_bytes(content.replace(content.splitlines(keepends=True)[1], b""))
+    with make(folder) as study:
+        study.tell(study.ask(), 0.5)
+        (folder / "whole.jsonl").write_bytes(exported(study))
+    (folder / "cut.jsonl").write_bytes((folder / "whole.jsonl").read_bytes()[:-20])
     return files(folder)
+
+
+def make(where: Path | str, name: str = "a study") -> library.Study:
+    """A study without a model, in a folder or at a URL."""
+    url = where if isinstance(where, str) else url_of(where)
+    return library.open_study(url, name, PARAMETERS, recipe=Recipe.random())
 
 
 @pytest.fixture
@@ -92,43 +88,29 @@ COMMANDS = [
 HOSTILE = "\x1b[2J\x1b]0;x\x07 [red]x[/red] [/b]\r\nsecond line"
 
 
-def loss(params: library.Params) -> float:
-    return float((params["x"] - 0.3) ** 2 + params["y"] / 10)
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a command imports or puts on the path is gone after a test."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    before = dict(sys.modules)
-    yield
-    sys.modules.pop("objective", None)
-    for name in sys.modules.keys() - before.keys():
-        if name.startswith("objective"):
-            del sys.modules[name]
-
-
 # From everywhere
 
 
-Tail = Callable[[], tuple[list[str], list[str]]]
-
-
-@pytest.fixture(params=["folder", "file", "sqlite", "sqlite name", "postgres", "postgres name"])
+@pytest.fixture(
+    params=[
+        "folder",
+        pytest.param("file", marks=pytest.mark.endurance),
+        pytest.param("sqlite", marks=pytest.mark.endurance),
+        *("sqlite name", "postgres", "postgres name"),
+    ]
+)
 def tails(request: pytest.FixtureRequest, here: Path) -> Iterator[tuple[list[str], list[str]]]:
     """How to say which study: after the words of most commands, and of tell, observe and enqueue."""
     where, _, named = request.param.partition(" ")
-    name = ["a study"] if named else []
     url = request.getfixturevalue("postgres_url") if where == "postgres" else url_of(here)
     if where in ("folder", "file"):
         written(here, recipe="random")
         yield ([], []) if where == "folder" else (["study.toml"], ["--in", "study.toml"])
         return
-    with library.open_study(url, "a study", PARAMETERS, recipe=Recipe.random()) as study:
-        assert study.trials == ()
+    make(url).close()
     if named:
-        library.open_study(url, "another", PARAMETERS).close()
-    yield [url, *name], ["--in", url, *(["--name", *name] if name else [])]
+        make(url, "another").close()
+    yield [url, *["a study"] * bool(named)], ["--in", url, *["--name", "a study"] * bool(named)]
     gc.collect()
 
 
@@ -137,83 +119,73 @@ def test_a_study_by_hand_from_every_source(
     bopp: Bopp, tails: tuple[list[str], list[str]], here: Path
 ) -> None:
     tail, option = tails
+
+    def ok(*words: object) -> str:
+        ended = bopp(*words)
+        assert (ended.code, ended.err) == (0, "")
+        return ended.out
+
     ended = bopp("ask", *tail)
-    where = f" --in={option[1]}" if tail and tail != ["study.toml"] else ""
-    where += f" '--name={option[3]}'" if option[2:] else ""
-    said = f"Then: bopp tell 0 VALUE{where}\n  or: bopp tell 0{where} --failed=REASON\n"
-    assert (ended.code, ended.err) == (0, said)
+    assert ended.code == 0
     assert re.fullmatch(r"trial 0\n  x +0\.\d+\n  y +-?\d\n", ended.out)
-    assert bopp("tell", 0, "-0.5", *option, "--note", "cold") == (0, "", "trial 0 done: -0.5\n")
+    then = shlex.split(ended.err.splitlines()[0].removeprefix("Then: "))
+    named = [] if tail in ([], ["study.toml"]) else [f"--in={option[1]}", *[f"--name={n}" for n in tail[1:]]]
+    assert then == ["bopp", "tell", "0", "VALUE", *named]
+    assert bopp("tell", 0, "-0.5", *option, "--note", "cold").code == 0
     asked = json.loads(bopp("ask", *tail, "--count", 2, "--json").out)
-    assert [trial["number"] for trial in asked] == [1, 2]
-    assert [trial["state"] for trial in asked] == ["asked", "asked"]
-    assert bopp("tell", 2, "nan", *option) == (0, "", "trial 2 failed\n")
-    assert bopp("observe", "-1e-3", "x=0.5", "y=-3", *option) == (0, "", "trial 3 done\n")
-    assert bopp("enqueue", "x=0.25", "y=5", *option) == (0, "", "1 in the queue\n")
+    assert [(trial["number"], trial["state"]) for trial in asked] == [(1, "asked"), (2, "asked")]
+    assert bopp("tell", 2, "nan", *option).code == 0
+    assert bopp("observe", "-1e-3", "x=0.5", "y=-3", *option).code == 0
+    assert bopp("enqueue", "x=0.25", "y=5", *option).code == 0
     queued = json.loads(bopp("ask", *tail, "--json").out)[0]
     assert (queued["params"], queued["origin"]) == ({"x": 0.25, "y": 5}, "queued")
 
-    ended = bopp("status", *tail)
-    facts = dict(re.split(r"  +", line, maxsplit=1) for line in ended.out.splitlines())
-    assert (ended.code, ended.err) == (0, "")
+    out = ok("status", *tail)
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in out.splitlines())
     assert [facts[word] for word in ("study", "done", "failed", "asked")] == ["a study", "2", "1", "2"]
     assert facts["best"] == "-0.5 in trial 0"
     assert facts["workers"].split(", ") == [f"{os.uname().nodename}/{os.getpid()}"]
-    assert_plain(ended.out)
-
-    best = json.loads(bopp("best", *tail, "--json").out)
+    assert_plain(out)
+    best = json.loads(ok("best", *tail, "--json"))
     assert (best["number"], best["value"], best["notes"]) == (0, -0.5, "cold")
-    ended = bopp("best", *tail)
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.splitlines()[:3] == ["value   -0.5", "trial   0", "params"]
-    assert ended.out.splitlines()[3].split() == ["x", repr(best["params"]["x"])]
+    words = ok("best", *tail).split()
+    assert words[:7] == ["value", "-0.5", "trial", "0", "params", "x", repr(best["params"]["x"])]
 
-    ended = bopp("trials", *tail)
-    assert (ended.code, ended.err) == (0, "")
-    assert_plain(ended.out)
-    head, *lines = ended.out.splitlines()
+    out = ok("trials", *tail)
+    assert_plain(out)
+    head, *lines = out.splitlines()
     assert head.split() == ["trial", "state", "value", "x", "y", "remark"]
     assert [line.split()[:2] for line in lines] == [
         [str(number), state] for number, state in enumerate(["done", "asked", "failed", "done", "asked"])
     ]
-    assert lines[0].endswith("cold")
-    assert lines[2].endswith("the value was nan")
-    records = json.loads(bopp("trials", *tail, "--json").out)
+    assert (lines[0].endswith("cold"), lines[2].endswith("nan")) == (True, True)
+    records = json.loads(ok("trials", *tail, "--json"))
     assert [record["value"] for record in records] == [-0.5, None, None, -0.001, None]
-    rows = list(csv.DictReader(bopp("trials", *tail, "--csv").out.splitlines()))
+    rows = list(csv.DictReader(ok("trials", *tail, "--csv").splitlines()))
     assert [row["value"] for row in rows] == ["-0.5", "", "", "-0.001", ""]
     assert [float(row["x"]) for row in rows] == [record["params"]["x"] for record in records]
 
-    ended = bopp("export", *tail)
-    assert (ended.code, ended.err) == (0, "")
-    assert bopp("export", *tail, "--out", "study.jsonl") == (0, "", "Wrote study.jsonl\n")
-    assert (here / "study.jsonl").read_text() == ended.out
-    copied = "Imported 'copy' into sqlite:///copy.db\n"
-    assert bopp("import", "study.jsonl", "sqlite:///copy.db", "copy") == (0, "", copied)
-    assert json.loads(bopp("trials", "sqlite:///copy.db", "--json").out) == records
-    ended = bopp("plot", *tail, "--kind", "convergence", "--out", "drawn")
-    assert ended == (0, "drawn/convergence.png\ndrawn/convergence.svg\n", "")
+    assert bopp("export", *tail, "--out", "study.jsonl").code == 0
+    assert (here / "study.jsonl").read_text() == ok("export", *tail)
+    assert bopp("import", "study.jsonl", "sqlite:///copy.db", "copy").code == 0
+    assert json.loads(ok("trials", "sqlite:///copy.db", "--json")) == records
+    drawn = ok("plot", *tail, "--kind", "convergence", "--out", "drawn")
+    assert drawn == "drawn/convergence.png\ndrawn/convergence.svg\n"
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_store_with_none_or_several_studies_wants_a_name(bopp: Bopp, here: Path, count: int) -> None:
     url = url_of(here)
-    library.open_study(url, "gone", {"x": Float(0, 1)})
-    with sqlite3.connect(here / "study.db") as connection:
-        connection.execute("DELETE FROM bopp_studies")
-    connection.close()
+    make(here, "gone").close()
+    library.delete_study(url, "gone")
     names = ["one [red]", "two"][:count]
     for name in names:
-        library.open_study(url, name, {"x": Float(0, 1)}, recipe=Recipe.random())
+        make(here, name).close()
     for words in (
-        ("best", url),
-        ("trials", url),
-        ("ask", url),
+        *(("best", url), ("trials", url), ("ask", url), ("export", url), ("plot", url)),
         ("tell", 0, 1, "--in", url),
         ("observe", 1, "x=0.5", "--in", url),
         ("enqueue", "x=0.5", "--in", url),
-        ("export", url),
-        ("plot", url),
     ):
         assert_refused(bopp(*words), 2, f"{count} studies", *map(repr, names))
     ended = bopp("status", url)
@@ -222,34 +194,31 @@ def test_a_store_with_none_or_several_studies_wants_a_name(bopp: Bopp, here: Pat
     assert head.split() == ["study", "done", "failed", "asked", "best"]
     assert [re.split("  +", line)[0] for line in lines] == names
     if names:
-        assert bopp("observe", 1, "x=0.5", "--in", url, "--name", "two").code == 0
+        assert bopp("observe", 1, "x=0.5", "y=1", "--in", url, "--name", "two").code == 0
         assert "1 in trial 0" in bopp("status", url).out
-        assert bopp("best", url, "two").code == 0
-        assert bopp("best", url, "one [red]").code == 4
+        assert [bopp("best", url, name).code for name in reversed(names)] == [0, 4]
         assert_refused(bopp("best", url, "three"), 2, "'three'", "'two'")
 
 
 def test_a_name_after_a_study_file_is_the_study_that_is_meant(bopp: Bopp, here: Path) -> None:
     written(here)
-    library.open_study(url_of(here), "a study", PARAMETERS)
-    library.open_study(url_of(here), "another", PARAMETERS)
+    make(here).close()
+    make(here, "another").close()
     bopp("observe", 1, "x=0.5", "y=1", "--name", "another")
     bopp("enqueue", "x=0.5", "y=1", "--name", "another")
     bopp("ask", "study.toml", "another")
     bopp("tell", 1, 2, "--name", "another")
-    assert library.open_study(url_of(here), "a study").trials == ()
-    assert [trial.value for trial in library.open_study(url_of(here), "another").trials] == [1.0, 2.0]
+    bopp("ask", "study.toml", "another")
+    assert bopp("tell", 2, "--failed", "the flask broke", "--in", url_of(here), "--name", "another").code == 0
+    assert sequence(here) == []
+    assert [trial.values.get("value") for trial in make(here, "another").trials] == [1.0, 2.0, None]
 
 
-def test_a_failure_is_told_in_a_store(bopp: Bopp, here: Path) -> None:
-    library.open_study(url_of(here), "s", {"x": Float(0, 1)}, recipe=Recipe.random(), lease=None).ask()
-    assert bopp("tell", 0, "--failed", "the flask broke", "--in", url_of(here)) == (0, "", "trial 0 failed\n")
-
-
+@pytest.mark.endurance
 def test_python_dash_m_is_the_same_program(here: Path) -> None:
     ended = program(here, "init")
-    assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "Wrote study.toml and objective.py. Change them, then: bopp run study.toml\n"
+    assert (ended.code, ended.out, sorted(files(here))) == (0, "", ["objective.py", "study.toml"])
+    assert ended.err.endswith("bopp run study.toml\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -269,39 +238,38 @@ def test_the_template_runs_as_it_is(bopp: Bopp, here: Path) -> None:
     ended = bopp("init", "new/folder")
     assert ended.code == 0
     assert sorted(files(here)) == ["new/folder/objective.py", "new/folder/study.toml"]
-    assert ended.err.endswith("bopp run new/folder/study.toml\n")
-    ended = bopp("run", "new/folder/study.toml", "--budget", 3)
+    ended = bopp(*shlex.split(ended.err.rpartition("bopp ")[2]), "--budget", 3)
     assert ended.code == 0
     assert [line.split()[0] for line in ended.out.splitlines()] == ["rate", "momentum", "warmup", "method"]
-    assert ended.err.splitlines()[-1].startswith("3 trials in sqlite:///")
+    assert "3 trials" in ended.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("there", ["study.toml", "objective.py"])
-def test_init_overwrites_nothing(bopp: Bopp, here: Path, there: str) -> None:
+@pytest.mark.parametrize(
+    ("there", "words", "code"),
+    [
+        *(("study.toml", (), 2), ("objective.py", (), 2), ("file", ("file",), 3)),
+        *(("file", ("file/below",), 3), ("file", ("/proc/nowhere",), 3)),
+    ],
+)
+def test_init_overwrites_nothing(
+    bopp: Bopp, here: Path, there: str, words: tuple[str, ...], code: int
+) -> None:
     (here / there).write_text("mine")
-    assert_refused(bopp("init"), 2, there, "there already")
+    assert_refused(bopp("init", *words), code, *(words or (there,)))
     assert files(here) == {there: b"mine"}
-
-
-@pytest.mark.parametrize("folder", ["file", "file/below", "/proc/nowhere"])
-def test_init_in_a_place_that_cannot_be_written(bopp: Bopp, here: Path, folder: str) -> None:
-    (here / "file").write_text("mine")
-    assert_refused(bopp("init", folder), 3, f"cannot write to {folder}")
-    assert files(here) == {"file": b"mine"}
 
 
 # Wrong requests
 
 
+WORK = ("worker", "URL", "a study")
 WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("nonsense",), 2, ("nonsense",)),
     (("run", "nowhere.toml"), 2, ("nowhere.toml", "no such file")),
     (("run", "."), 2, ("wanted a file",)),
     (("run", "more", "words"), 2, ("words",)),
     (("run", "--budget", "0"), 2, ("--budget",)),
-    (("run", "--budget", "many"), 2, ("--budget", "integer")),
     (("run", "--workers", "0"), 2, ("--workers",)),
-    (("run", "--workers"), 2, ("--workers",)),
     (("run", "--wrong"), 2, ("--wrong",)),
     (("run", "--seed", "-1"), 2, ("--seed", "'-1'")),
     (("run", "--seed", "9"), 2, ("seed", "got 9")),
@@ -311,33 +279,26 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
     (("run", "other.toml"), 2, ("'a study'", "space", "'x'")),
     (("run", "nomodule.toml"), 2, ("[objective] python", "'nomodule'")),
-    (("run", "study.db"), 2, ("study.db", "a database: sqlite:///study.db?")),
-    (("run", "badstore.toml"), 3, ("nofolder/study.db", "does its folder exist")),
-    (("run", "garbage.toml"), 3, ("garbage.db", "not a database")),
+    (("run", "study.db"), 2, ("study.db", "sqlite:///study.db?")),
+    (("run", "garbage.toml"), 3, ("garbage.db",)),
     (("worker",), 2, ("url",)),
     (("worker", "URL"), 2, ("name",)),
-    (("worker", "URL", "a study", "--python", "nomodule:f"), 2, ("'nomodule'",)),
-    (("worker", "URL", "a study", "--python", "objective"), 2, ("module:function",)),
-    (("worker", "URL", "a study", "--python", "objective:nothing"), 2, ("'nothing'",)),
-    (("worker", "URL", "a study", "--command", "echo 1"), 2, ("{x}",)),
-    (("worker", "URL", "a study", "--command", " "), 2, ("wanted a command",)),
-    (("worker", "URL", "a study", "--command", "echo {z}"), 2, ("{z}",)),
-    (("worker", "URL", "a study", "--command", "echo '{params}'", "--shell"), 2, ("$BOPP_PARAMS",)),
-    (("worker", "URL", "a study", "--python", "objective:loss", "--file", "study.toml"), 2, ("got 2",)),
-    (("worker", "URL", "a study", "--file", "nowhere.toml"), 2, ("nowhere.toml",)),
+    ((*WORK, "--python", "nomodule:f"), 2, ("'nomodule'",)),
+    ((*WORK, "--python", "objective:nothing"), 2, ("'nothing'",)),
+    ((*WORK, "--command", "echo {z}"), 2, ("{z}",)),
+    ((*WORK, "--command", "echo '{params}'", "--shell"), 2, ("$BOPP_PARAMS",)),
+    ((*WORK, "--python", "objective:loss", "--file", "study.toml"), 2, ("got 2",)),
+    ((*WORK, "--file", "nowhere.toml"), 2, ("nowhere.toml",)),
     (("worker", "URL", "no study"), 2, ("'no study'", "'a study'")),
-    (("worker", "sqlite:///nowhere.db", "a study"), 2, ("nowhere.db",)),
-    (("worker", "URL", "a study", "--lease", "0"), 2, ("lease",)),
-    (("worker", "URL", "a study", "--lease", "nan"), 2, ("lease",)),
-    (("worker", "URL", "a study", "--trial-timeout", "nan"), 2, ("timeout",)),
-    (("worker", "URL", "a study", "--trial-timeout", "-1"), 2, ("timeout",)),
-    (("worker", "URL", "a study", "--budget", "0"), 2, ("--budget",)),
+    ((*WORK, "--lease", "0"), 2, ("lease",)),
+    ((*WORK, "--trial-timeout", "0", "--budget", "1"), 2, ("timeout",)),
+    ((*WORK, "--budget", "0"), 2, ("--budget",)),
     (("status", "nowhere.toml"), 2, ("nowhere.toml",)),
     (("status", "sqlite:///nowhere.db"), 2, ("nowhere.db",)),
     (("status", "sqlite:///garbage.db"), 3, ("garbage.db",)),
-    (("status", "URL", "no study"), 2, ("'no study'",)),
-    (("status", "mysql://me:secret@host/db"), 2, ("wanted sqlite:///", "postgresql://", "mysql://me:***@")),
-    (("status", "://"), 2, ("wanted sqlite:///",)),
+    (("status", "mysql://me:secret@host/db"), 2, ("wanted sqlite:///", "mysql://me:***@")),
+    (("status", "postgresql://me:secret@host:port/db"), 2, ()),
+    (("status", "postgresql://me:secret@127.0.0.1:1/db"), 3, ("127.0.0.1", "***")),
     (("best", "unborn.toml"), 2, ("'unborn'",)),
     (("best", "--csv"), 2, ("--csv",)),
     (("trials", "--json", "--csv"), 2, ("--json", "--csv")),
@@ -347,12 +308,10 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("tell", "0"), 2, ("--failed",)),
     (("tell", "0", "1", "--failed", "why"), 2, ("not both",)),
     (("tell", "zero", "1"), 2, ("number", "integer")),
-    (("tell", "0", "much"), 2, ("'much'",)),
     (("tell", "0", "0,5"), 2, ("'0,5'",)),
     (("tell", "0", ""), 2, ("''",)),
     (("tell", "0", "0.75"), 2, ("trial 0", "0.5", "0.75")),
     (("tell", "0", "--failed", "why"), 2, ("trial 0", "0.5", "failed")),
-    (("tell", "7", "1"), 2, ("trial 7",)),
     (("tell", "-1", "1"), 2, ("trial -1",)),
     (("tell", "9" * 30, "1"), 2, ("9" * 30,)),
     (("tell", "7", "1", "--note", "n"), 2, ("trial 7",)),
@@ -360,9 +319,6 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("observe", "1", "x=0.5"), 2, ("y",)),
     (("observe", "1", "x=0.5", "y"), 2, ("x=..., y=...", "'y'")),
     (("observe", "1", "x=0.5", "y=1", "z=1"), 2, ("'z=1'",)),
-    (("observe", "1", "x=0.5", "y=1.5"), 2, ("'y'", "1.5")),
-    (("observe", "1", "x=0.5", "y=6"), 2, ("'y'", "6")),
-    (("observe", "1", "x=nan", "y=1"), 2, ("'x'", "nan")),
     (("observe", "1", "x=half", "y=1"), 2, ("x", "'half'")),
     (("observe", "1", "x=0.5", "y=" + "9" * 5000), 2, ("y",)),
     (("observe", "much", "x=0.5", "y=1"), 2, ("'much'",)),
@@ -370,22 +326,18 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("enqueue", "x=2", "y=1"), 2, ("'x'", "2")),
     (("enqueue", "--wrong=1", "x=0.5", "y=1"), 2, ("--wrong=1",)),
     (("export", "--out", "nofolder/file"), 3, ("cannot write to nofolder/file",)),
-    (("export", "--out", "folder"), 3, ("cannot write to folder",)),
-    (("export", "--out", "study.db"), 2, ("another file than the store itself",)),
+    (("export", "--out", "/"), 3, ("cannot write",)),
+    (("export", "--out", "study.db"), 2, ("store",)),
     (("import",), 2, ("file",)),
-    (("import", "nowhere", "URL"), 2, ("cannot read nowhere",)),
     (("import", "folder", "URL"), 2, ("cannot read folder",)),
-    (("import", "study.toml", "URL"), 2, ("study.toml", "wanted what bopp export wrote")),
     (("import", "garbage.db", "sqlite:///new.db"), 2, ("wanted what bopp export wrote",)),
     (("import", "whole.jsonl", "URL"), 2, ("whole.jsonl", "'a study' already")),
     (("import", "whole.jsonl", "new.db"), 2, ("sqlite:///new.db",)),
     (("import", "whole.jsonl", "URL", "a\nb"), 2, ("control characters",)),
-    (("import", "whole.jsonl", "sqlite:///nofolder/new.db"), 3, ("nofolder",)),
-    (("import", "cut.jsonl", "URL", "new"), 2, ("cut.jsonl", "cut off", "checksum")),
-    (("import", "short.jsonl", "URL", "new"), 2, ("short.jsonl", "cut off", "checksum")),
+    (("import", "cut.jsonl", "URL", "new"), 2, ("cut.jsonl", "checksum")),
     (("plot", "--kind", "pie"), 2, ("--kind", "pie", "parallel")),
     (("plot", "--out", "study.toml"), 3, ("cannot write to study.toml",)),
-    (("plot", "unborn.toml"), 2, ("'unborn'",)),
+    (("switch", "luck"), 2, ("'luck'",)),
 ]
 
 
@@ -393,13 +345,20 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     ("words", "code", "named"), WRONG, ids=lambda part: " ".join(part)[:70] if isinstance(part, tuple) else ""
 )
 def test_a_wrong_request_is_one_line_and_changes_nothing(
-    bopp: Bopp, told: Path, words: tuple[str, ...], code: int, named: tuple[str, ...]
+    bopp: Bopp,
+    told: Path,
+    words: tuple[str, ...],
+    code: int,
+    named: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("bopp.study.store.ABSENT", 0.1)
     before = files(told)
     ended = bopp(*[url_of(told) if word == "URL" else word for word in words])
     assert_refused(ended, code, *named)
     assert_plain(ended.err)
     assert len(ended.err) < 700
+    assert "secret" not in ended.err
     after = files(told)
     assert after == before | {name: after[name] for name in after if name.endswith(".db.lock")}
 
@@ -412,22 +371,18 @@ def test_debug_anywhere_adds_a_traceback(bopp: Bopp, told: Path, place: int) -> 
     ended = bopp(*words)
     assert ended.code == plain.code
     assert ended.err.startswith("Traceback (most recent call last)")
-    assert "ConfigError: nowhere.toml: there is no such file" in ended.err
+    assert "ConfigError: nowhere.toml" in ended.err
     assert ended.err.endswith(plain.err)
+    assert_plain(ended.err)
 
 
-@pytest.mark.endurance
-def test_debug_shows_no_password(bopp: Bopp, told: Path) -> None:
+def test_debug_shows_no_password(bopp: Bopp, told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bopp.study.store.ABSENT", 0.1)
     for words in (("switch",), ("plot", "--kind"), ("status",)):
         ended = bopp(*words, "postgresql://u:S3CRET@127.0.0.1:1/db", "--debug")
         assert ended.code != 0
         assert "Traceback" in ended.err
         assert "S3CRET" not in ended.err + ended.out
-
-
-@pytest.mark.endurance
-def test_a_traceback_elsewhere_than_on_a_terminal_is_plain(told: Path) -> None:
-    assert_plain(program(told, "tell", 0, "much", "--debug").err)
 
 
 def test_an_error_that_nobody_foresaw_is_one_line(
@@ -437,12 +392,12 @@ def test_an_error_that_nobody_foresaw_is_one_line(
         raise ZeroDivisionError("a defect \x1b[2J")
 
     monkeypatch.setattr(show, "existing", broken)
-    line = "bopp: ZeroDivisionError: a defect \\x1b[2J (--debug shows where)\n"
     for command in ("status", "best", "trials", "export", "plot"):
-        assert bopp(command) == (1, "", line)
-    ended = bopp("best", "--debug")
-    assert ended.code == 1
-    assert ended.err.endswith(f"ZeroDivisionError: a defect \\x1b[2J\n\n{line}")
+        ended = bopp(command)
+        assert_refused(ended, 1, "ZeroDivisionError", "a defect \\x1b[2J", "--debug")
+    debugged = bopp("best", "--debug")
+    assert debugged.code == 1
+    assert debugged.err.endswith(f"ZeroDivisionError: a defect \\x1b[2J\n\n{ended.err}")
 
 
 def test_no_finished_trial_is_exit_code_4(bopp: Bopp, here: Path) -> None:
@@ -456,33 +411,15 @@ def test_no_finished_trial_is_exit_code_4(bopp: Bopp, here: Path) -> None:
     assert not (here / "pictures").exists()
 
 
-@pytest.mark.parametrize("command", ["best", "status", "ask", "tell", "trials", "plot"])
 def test_pictures_and_servers_want_their_extra(
-    bopp: Bopp, told: Path, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    words = (command, 0, 1, "--in") if command == "tell" else (command,)
-    assert_refused(bopp(*words, "postgresql://me:secret@host/db"), 2, "pip install 'bopp[postgres]'")
-    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert_refused(bopp("plot"), 2, "pip install 'bopp[plot]'")
-
-
-def test_a_server_that_is_not_there_is_exit_code_3(
     bopp: Bopp, told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bopp.study import store
-
-    monkeypatch.setattr(store, "ABSENT", 0.1)
-    ended = bopp("status", "postgresql://me:secret@127.0.0.1:1/db")
-    assert_refused(ended, 3, "127.0.0.1", "***")
-    assert "secret" not in ended.err
-
-
-def test_a_password_is_not_shown_in_a_wrong_url(bopp: Bopp, told: Path) -> None:
-    ended = bopp("status", "postgresql://me:secret@host:port/db")
-    assert ended.code == 2
-    assert "secret" not in ended.err
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for words in (["best"], ["status"], ["ask"], ["tell", 0, 1, "--in"], ["trials"], ["plot"]):
+        assert_refused(bopp(*words, "postgresql://me:secret@host/db"), 2, "'bopp[postgres]'")
+    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends.backend_agg"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert_refused(bopp("plot"), 2, "'bopp[plot]'")
 
 
 @pytest.mark.endurance
@@ -507,96 +444,58 @@ def test_a_run_has_a_random_seed_and_a_time_limit(bopp: Bopp, here: Path) -> Non
     assert_refused(bopp("run", "--seed", study.seed + 1), 2, "seed")
 
 
-def test_a_timeout_of_zero_is_refused(bopp: Bopp, told: Path) -> None:
-    ended = bopp("worker", url_of(told), "a study", "--trial-timeout", "0", "--budget", "1")
-    assert_refused(ended, 2, "timeout")
-
-
-@pytest.mark.parametrize("out", [".", "/"])
-def test_an_export_to_a_folder_is_refused(bopp: Bopp, told: Path, out: str) -> None:
-    assert_refused(bopp("export", "--out", out), 3, "cannot write")
-
-
-@pytest.mark.parametrize("command", ["status", "best", "export"])
-def test_a_database_of_another_program_is_left_as_it_is(bopp: Bopp, here: Path, command: str) -> None:
-    connection = sqlite3.connect(here / "foreign.db")
-    connection.execute("CREATE TABLE bookmarks (name)")
-    connection.commit()
-    connection.close()
+def test_a_database_of_another_program_is_left_as_it_is(bopp: Bopp, here: Path) -> None:
+    with closing(sqlite3.connect(here / "foreign.db")) as connection:
+        connection.execute("CREATE TABLE bookmarks (name)")
     before = files(here)
-    bopp(command, "sqlite:///foreign.db")
+    for command in ("status", "best", "export"):
+        assert_refused(bopp(command, "sqlite:///foreign.db"), 2)
     assert files(here) == before
 
 
 # Values and texts
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("-0.5", -0.5),
-        ("-1e-3", -0.001),
-        ("-5", -5.0),
-        ("1e300", 1e300),
-        ("-.5", -0.5),
-        ("nan", None),
-        ("-inf", None),
-        ("1e999", None),
-    ],
-)
-def test_a_value_may_be_negative_or_no_number(bopp: Bopp, here: Path, text: str, value: float | None) -> None:
+def test_a_value_may_be_negative_or_no_number(bopp: Bopp, here: Path) -> None:
     written(here, recipe="random")
-    bopp("ask")
-    state = "failed" if value is None else "done"
-    shown = "" if value is None else f": {value!r}"
-    assert bopp("tell", 0, text) == (0, "", f"trial 0 {state}{shown}\n")
-    assert bopp("observe", text, "x=0.5", "y=-3") == (0, "", f"trial 1 {state}\n")
+    texts = ("-0.5", "-1e-3", "-5", "1e300", "-.5", "nan", "-inf", "1e999")
+    values = [-0.5, -0.001, -5.0, 1e300, -0.5, None, None, None]
+    bopp("ask", "--count", len(texts))
+    for number, text in enumerate(texts):
+        assert bopp("tell", number, text).code == 0
+        assert bopp("observe", text, "x=0.5", "y=-3").code == 0
     trials = json.loads(bopp("trials", "--json").out)
-    assert [trial["value"] for trial in trials] == [value, value]
-    assert bopp("tell", 0, text).code == 0  # told again, nothing changes
-    assert json.loads(bopp("trials", "--json").out) == trials
+    assert [trial["value"] for trial in trials] == values + values
+    assert [bopp("tell", number, text).code for number, text in enumerate(texts)] == [0] * 8  # told again,
+    assert json.loads(bopp("trials", "--json").out) == trials  # nothing changes
 
 
-@pytest.mark.parametrize("settings", [{}, {"recipe": "default"}])
-def test_a_file_without_a_recipe_goes_on_with_that_of_the_study(
-    bopp: Bopp, here: Path, settings: dict[str, str]
-) -> None:
+def test_a_file_without_a_recipe_goes_on_with_that_of_the_study(bopp: Bopp, here: Path) -> None:
     written(here, recipe="random")
     assert bopp("ask").code == 0
-    written(here, **settings)
-    assert bopp("ask").code == 0
+    for settings in ({}, {"recipe": "default"}):
+        written(here, **settings)
+        assert bopp("ask").code == 0
     written(here, recipe="paper-ucb")
     assert_refused(bopp("ask"), 2, "'a study' has", "recipe")
-    with library.open_study(url_of(here), "a study") as study:
-        assert study.recipe == Recipe.random()
-
-
-def test_a_new_study_of_a_file_without_a_recipe_has_the_default(bopp: Bopp, here: Path) -> None:
-    written(here)
+    written(here, name="new")
     assert bopp("ask").code == 0
-    with library.open_study(url_of(here), "a study") as study:
-        assert study.recipe == Recipe.default()
+    recipes = [library.open_study(url_of(here), name).recipe for name in ("a study", "new")]
+    assert recipes == [Recipe.random(), Recipe.default()]
 
 
 def test_choices_are_told_by_their_text(bopp: Bopp, here: Path) -> None:
-    space = '[space]\nc = { type = "choice", options = ["a=b", " ", "", 3, 0.5, true, [1, 2], "ü"] }\n'
+    space = (
+        '[space]\nc = { type = "choice", options = ["a=b", " ", "", 3, 0.5, true, "ü", 1, "1", [1, 2]] }\n'
+    )
     written(here, objective=None, space=space, recipe="random")
-    for text in ("a=b", " ", "", "3", "0.5", "True", "(1, 2)", "ü"):
+    for text in ("a=b", " ", "", "3", "0.5", "True", "ü", "(1, 2)"):
         assert bopp("observe", 1, f"c={text}").code == 0
     options = [trial.params["c"] for trial in library.open_study(url_of(here), "a study").trials]
-    assert options == ["a=b", " ", "", 3, 0.5, True, (1, 2), "ü"]
+    assert options == ["a=b", " ", "", 3, 0.5, True, "ü", (1, 2)]
+    assert json.loads(bopp("trials", "--json").out)[-1]["params"] == {"c": [1, 2]}
     assert_refused(bopp("observe", 1, "c=b"), 2, "c: wanted one of a=b", "'b'")
-
-
-def test_a_text_that_means_two_options_is_refused(bopp: Bopp, here: Path) -> None:
-    written(here, objective=None, space='[space]\nc = { type = "choice", options = [1, "1"] }\n')
-    assert_refused(bopp("observe", 1, "c=1"), 2, "c")
-
-
-def test_records_show_the_options_themselves(bopp: Bopp, here: Path) -> None:
-    written(here, objective=None, space='[space]\nc = { type = "choice", options = ["a", [1, 2]] }\n')
-    bopp("observe", 1, "c=(1, 2)")
-    assert json.loads(bopp("best", "--json").out)["params"] == {"c": [1, 2]}
+    assert_refused(bopp("observe", 1, "c=1"), 2, "c")  # which means two options
 
 
 @pytest.mark.fault(16, 27)
@@ -625,8 +524,8 @@ def test_hostile_texts_are_shown_and_do_nothing(bopp: Bopp, here: Path) -> None:
 @pytest.mark.fault(16)
 @pytest.mark.parametrize("name", ["-", "../..", "a'; DROP TABLE bopp_trials; --", "x" * 1000, "☃" * 300, " "])
 def test_any_name_is_a_name(bopp: Bopp, here: Path, name: str) -> None:
-    library.open_study(url_of(here), name, {"x": Float(0, 1)}, recipe=Recipe.random())
-    assert bopp("observe", 1, "x=0.5", "--in", url_of(here), "--name", name).code == 0
+    make(here, name).close()
+    assert bopp("observe", 1, "x=0.5", "y=1", "--in", url_of(here), "--name", name).code == 0
     assert json.loads(bopp("best", "--json", "--", url_of(here), name).out)["value"] == 1.0
 
 
@@ -646,6 +545,7 @@ def test_a_name_that_the_output_cannot_hold_is_written_in_other_letters(
 KINDS = ("convergence", "slices", "contour", "parallel", "importance", "calibration", "timeline", "edf")
 
 
+@pytest.mark.endurance
 def test_all_pictures_of_a_study(bopp: Bopp, told: Path) -> None:
     for x, y in ((0.1, 1), (0.5, -2), (0.9, 3)):
         bopp("observe", x, f"x={x}", f"y={y}")
@@ -658,8 +558,17 @@ def test_all_pictures_of_a_study(bopp: Bopp, told: Path) -> None:
     assert bopp("plot", "--kind", "convergence").out.splitlines() == ended.out.splitlines()[:2]
 
 
-@pytest.mark.endurance
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "calibration"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "parallel",
+        *(
+            pytest.param(kind, marks=pytest.mark.endurance)
+            for kind in KINDS
+            if kind not in ("parallel", "calibration")
+        ),
+    ],
+)
 def test_one_picture(bopp: Bopp, told: Path, kind: str) -> None:
     assert bopp("plot", "--kind", kind, "--out", "a/b") == (0, f"a/b/{kind}.png\na/b/{kind}.svg\n", "")
     assert "a study" in (told / "a" / "b" / f"{kind}.svg").read_text()
@@ -668,19 +577,18 @@ def test_one_picture(bopp: Bopp, told: Path, kind: str) -> None:
 @pytest.mark.endurance
 def test_what_cannot_be_drawn_is_left_out_with_a_reason(bopp: Bopp, told: Path) -> None:
     """The only trial cannot be predicted from others."""
-    reason = "calibration wants at least 2 finished trials, got 1 in 1 trials"
     ended = bopp("plot")
-    assert (ended.code, ended.err) == (0, f"Not drawn: {reason}\n")
+    assert (ended.code, ended.err.count("\n")) == (0, 1)
+    assert ended.err.startswith("Not drawn: calibration wants at least 2")
     drawn = [f"pictures/{kind}.{ending}" for kind in KINDS for ending in ("png", "svg")]
     assert ended.out.splitlines() == [path for path in drawn if "calibration" not in path]
-    assert_refused(bopp("plot", "--kind", "calibration"), 4, reason)
+    assert_refused(bopp("plot", "--kind", "calibration"), 4, "calibration")
 
 
 def test_several_studies_in_one_picture(bopp: Bopp, told: Path) -> None:
-    other = library.open_study(url_of(told), "another", PARAMETERS)
-    other.observe({"x": 0.5, "y": 1}, 0.25)
-    out = "pictures/edf.png\npictures/edf.svg\n"
-    assert bopp("plot", "--kind", "edf", "--with", "another") == (0, out, "")
+    with make(told, "another") as other:
+        other.observe({"x": 0.5, "y": 1}, 0.25)
+    assert bopp("plot", "--kind", "edf", "--with", "another").code == 0
     picture = (told / "pictures" / "edf.svg").read_text()
     assert "a study (1 trials)" in picture
     assert "another (1 trials)" in picture
@@ -703,16 +611,21 @@ def alive(pid: int) -> bool:
         return False
 
 
-def sequence(folder: Path | str) -> list[tuple[library.Params, float | None]]:
+Sequence = list[tuple[library.Params, float | None]]
+
+
+def sequence(folder: Path | str) -> Sequence:
     url = folder if isinstance(folder, str) else url_of(folder)
     with library.open_study(url, "a study") as study:
         return [(trial.params, trial.values.get("value")) for trial in study.trials]
 
 
 @pytest.fixture(scope="module")
-def uninterrupted() -> list[tuple[library.Params, float | None]]:
+def uninterrupted() -> Sequence:
     """What a run without faults tries and finds."""
-    result = library.minimize(loss, PARAMETERS, budget=9, seed=0, progress=False)
+    result = library.minimize(
+        lambda params: (params["x"] - 0.3) ** 2 + params["y"] / 10, PARAMETERS, budget=9, progress=False
+    )
     return [(trial.params, trial.values.get("value")) for trial in result.trials]
 
 
@@ -723,22 +636,20 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["python", "command", pytest.param("shell", marks=pytest.mark.endurance)])
 def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(
-    bopp: Bopp, here: Path, way: str, uninterrupted: list[Any]
+    bopp: Bopp, here: Path, way: str, uninterrupted: Sequence
 ) -> None:
     written(here, WAYS[way])
     ended = bopp("run", "--budget", 4)
-    best = min(value for _, value in uninterrupted[:4])
+    best, params = min((value, params["x"]) for params, value in uninterrupted[:4])
     assert ended.code == 0
-    assert [line.split(":")[0] for line in ended.err.splitlines()[:-1]] == [f"{n} of 4" for n in (1, 2, 3, 4)]
-    assert ended.err.splitlines()[-1].startswith(f"4 trials in {url_of(here)}; best {best:.6g} in trial ")
-    params = next(params for params, value in uninterrupted if value == best)
-    assert ended.out == f"x  {params['x']!r}\ny  {params['y']}\n"
+    *lines, last = ended.err.splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"{n} of 4" for n in (1, 2, 3, 4)]
+    assert last.startswith(f"4 trials in {url_of(here)}; best {best:.6g} in trial ")
+    assert ended.out.split()[:3] == ["x", repr(params), "y"]
     assert_plain(ended.out + ended.err)
-    again = bopp("run", "--budget", 4)
-    assert (again.code, again.out) == (0, ended.out)
-    assert again.err == ended.err.splitlines()[-1] + "\n"
+    assert bopp("run", "--budget", 4) == (0, ended.out, f"{last}\n")
     assert bopp("run").code == 0
     assert sequence(here) == uninterrupted
 
@@ -758,10 +669,11 @@ def test_a_file_and_the_command_line_say_how_processes_are_started(bopp: Bopp, h
         ("python", signal.SIGINT),
         pytest.param("python", signal.SIGKILL, marks=pytest.mark.endurance),
         pytest.param("command", signal.SIGTERM, marks=pytest.mark.endurance),
+        pytest.param("shell", signal.SIGHUP, marks=pytest.mark.endurance),  # a terminal that is closed
     ],
 )
 def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
-    bopp: Bopp, here: Path, way: str, number: int, uninterrupted: list[Any]
+    bopp: Bopp, here: Path, way: str, number: int, uninterrupted: Sequence
 ) -> None:
     written(here, WAYS[way])
     (here / "hold").touch()
@@ -775,8 +687,8 @@ def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
             pids = pids[:1]  # nobody is left to end what the objective started
         else:
             assert (ended.code, ended.out) == (130, "")
-            said = f"Stopped. 6 trials are kept in {url_of(here)}. To go on: bopp run study.toml\n"
-            assert ended.err.endswith(said)
+            assert ended.err.endswith("bopp run study.toml\n")
+            assert f"6 trials are kept in {url_of(here)}" in ended.err
             assert "Traceback" not in ended.err
         wait_for(lambda: not any(map(alive, pids)), "the objective still runs")
     (here / "hold").unlink()
@@ -785,36 +697,14 @@ def test_a_run_stopped_in_mid_trial_goes_on_bit_for_bit(
     assert sequence(here) == uninterrupted
 
 
-@pytest.mark.endurance
-def test_a_terminal_that_is_closed_leaves_nothing_running(here: Path) -> None:
-    written(here, WAYS["shell"])
-    (here / "hold").touch()
-    with started(here, "run") as running:
-        wait_for(lambda: held(here), "no trial was held")
-        running.process.send_signal(signal.SIGHUP)
-        assert running.end().code == 130
-        wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
-
-
-def test_the_command_to_go_on_with_can_be_copied(
-    bopp: Bopp, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(here).rename(here / "my study.toml")
-
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("bopp.study.runner.run_study", interrupted)
-    ended = bopp("run", "my study.toml")
-    assert ended.code == 130
-    assert shlex.split(ended.err.strip().rpartition("To go on: ")[2]) == ["bopp", "run", "my study.toml"]
-
-
-def queue(folder: Path, *words: str, name: str = "how") -> library.Study:
-    """A study whose queue has each of these words."""
-    study = library.open_study(url_of(folder), "a study", {name: Choice(list(words))}, recipe=Recipe.random())
-    for word in words:
-        study.enqueue({name: word})
+def queue(folder: Path, objective: str, texts: Iterable[str], **settings: Any) -> library.Study:
+    """A study whose file has this objective, and whose queue each of these texts as "how"."""
+    options = list(texts)
+    space = f'[space]\nhow = {{ type = "choice", options = {json.dumps(options)} }}\n'
+    written(folder, objective, space, recipe="random", budget=len(options), **settings)
+    study = library.open_study(url_of(folder), "a study", {"how": Choice(options)}, recipe=Recipe.random())
+    for text in options:
+        study.enqueue({"how": text})
     return study
 
 
@@ -822,63 +712,67 @@ def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: P
     errors = {
         "raises": "ValueError: no good \x1b[2J[red]\nsecond line",
         "exits": "SystemExit: 3",
-        "dies": "the process ended with exit code 3 and no value",
-        "segfaults": f"the process ended with exit code {-signal.SIGSEGV} and no value",
-        "hangs": "no value within 0.3 seconds",
-        "nan": "the value was nan",
-        "none": "the objective returned None",
-        "text": "objective: wanted a number as value, got '0.5'",
-        "infinite": "the value was -inf",
-        "huge": "the value was inf",
-        "good": None,
+        "dies": "exit code 3",
+        "segfaults": f"exit code {-signal.SIGSEGV}",
+        "nan": "nan",
+        "none": "None",
+        "text": "'0.5'",
+        "infinite": "-inf",
+        "huge": "inf",
+        "good": "",
     }
-    space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*errors])} }}\n'
-    settings: dict[str, Any] = {"recipe": "random", "budget": len(errors), "trial_timeout": 0.3}
-    written(here, 'python = "objective:odd"', space, **settings)
-    study = queue(here, *errors)
+    study = queue(here, 'python = "objective:odd"', errors)
     ended = bopp("run")
     assert (ended.code, ended.out) == (0, "how  good\n")
-    assert {trial.params["how"]: trial.error for trial in study.trials} == errors
+    for trial in study.trials:
+        assert errors[trial.params["how"]] in (trial.error or "")
+    assert [trial.state for trial in study.trials] == ["failed"] * 9 + ["done"]
     assert len(ended.err.splitlines()) == len(errors) + 1
     assert_plain(ended.err)
-    assert ended.err.splitlines()[-1].startswith("11 trials (10 failed) in ")
-    assert one_line("ValueError: no good \x1b[2J[red]\nsecond line") in bopp("trials").out
+    assert "10 trials (9 failed)" in ended.err.splitlines()[-1]
+    assert one_line(errors["raises"]) in bopp("trials").out
+
+
+SCRIPT = """command = '''/bin/sh -c 'eval "$1"' _ {how}'''"""
 
 
 def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Path) -> None:
-    wanted = 'wanted a last line that is one number or {"value": ...}'
-    scripts = {
-        "echo loss; echo 0.5": None,
-        "echo loss 0.5": f"{wanted}, got 'loss 0.5'",
-        'echo "{\\"value\\": 0.25}"; echo 7': None,
+    scripts: dict[str, float | str] = {
+        "echo loss; echo 0.5": 0.5,
+        "echo loss 0.5": "'loss 0.5'",
+        'echo "{\\"value\\": 0.25}"; echo 7': 0.25,
         'echo "{\\"value\\": null, \\"error\\": \\"diverged\\"}"': "diverged",
         "echo 1; echo why >&2; exit 3": "exit code 3: why",
-        "kill -SEGV $$": "killed by SIGSEGV: nothing was printed",
-        "sleep 600 & sleep 600": "no value within 0.5 seconds",
-        "true": f"{wanted}, got nothing",
-        "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.125": None,
-        "echo nan": "the value was nan",
+        "kill -SEGV $$": "SIGSEGV",
+        "true": "got nothing",
+        "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.125": 0.125,
+        "echo nan": "nan",
     }
-    space = f'[space]\nhow = {{ type = "choice", options = {json.dumps([*scripts])} }}\n'
-    settings: dict[str, Any] = {"recipe": "random", "budget": len(scripts), "trial_timeout": 0.5}
-    script = 'eval "$1"'
-    written(here, f"command = '''/bin/sh -c '{script}' _ {{how}}'''", space, **settings)
-    study = queue(here, *scripts)
+    study = queue(here, SCRIPT, scripts)
     ended = bopp("run")
     assert ended.code == 0
-    assert {trial.params["how"]: trial.error for trial in study.trials} == scripts
-    assert [trial.value for trial in study.trials if trial.state == "done"] == [0.5, 0.25, 0.125]
-    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 8")
+    for trial in study.trials:
+        wanted = scripts[trial.params["how"]]
+        assert trial.value == wanted if trial.error is None else str(wanted) in trial.error
+    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 7")
+
+
+@pytest.mark.parametrize(
+    ("objective", "text"), [('python = "objective:odd"', "hangs"), (SCRIPT, "sleep 600 & sleep 600")]
+)
+def test_what_takes_too_long_ends_its_trial(bopp: Bopp, here: Path, objective: str, text: str) -> None:
+    study = queue(here, objective, [text, "good"], trial_timeout=0.2)
+    bopp("run")
+    first, second = study.trials
+    assert "0.2 seconds" in str(first.error)
+    assert second.state != "asked"
 
 
 def test_a_run_without_any_value_is_exit_code_4(bopp: Bopp, here: Path) -> None:
     written(here, "command = 'false {params}'", recipe="random", budget=2)
     ended = bopp("run")
-    assert (ended.code, ended.out) == (4, "")
-    lines = ended.err.splitlines()
-    assert len(lines) == 3
-    assert lines[-1].startswith("bopp: no trial came to a value: ")
-    assert "exit code 1" in lines[-1]
+    assert (ended.code, ended.out, ended.err.count("\n")) == (4, "", 3)
+    assert "exit code 1" in ended.err.splitlines()[-1]
 
 
 def test_a_target_ends_a_run_and_further_ones_do_nothing(bopp: Bopp, here: Path) -> None:
@@ -933,20 +827,18 @@ def test_a_worker_beside_a_run(here: Path, shared: str) -> None:
     code = "import time\ndef loss(params):\n    time.sleep(0.15)\n    return params['x']\n"
     written(here / "one", code=code, store=shared, recipe="random", budget=24)
     written(here / "two", code=code)
-    library.open_study(shared, "a study", PARAMETERS, recipe=Recipe.random()).close()
+    make(shared).close()
     words = ("worker", shared, "a study", "--python", "objective:loss", "--budget", 24)
     with started(here / "one", "run") as run, started(here / "two", *words) as worker:
         ends = [run.end(), worker.end()]
     assert [ended.code for ended in ends] == [0, 0]
-    with library.open_study(shared, "a study") as study:
+    with make(shared) as study:
         trials = study.trials
     assert [trial.state for trial in trials] == ["done"] * 24
     assert len({trial.params["x"] for trial in trials}) == 24
-    shares = {trial.worker for trial in trials}
-    assert len(shares) == 2
-    mine = [sum(bool(re.match(r"\d+ of 24: ", line)) for line in ended.err.splitlines()) for ended in ends]
-    assert sum(mine) == 24
-    assert min(mine) > 0
+    assert len({trial.worker for trial in trials}) == 2
+    mine = [len(re.findall(r"(?m)^\d+ of 24: ", ended.err)) for ended in ends]
+    assert (sum(mine), min(mine) > 0) == (24, True)
     assert ends[0].out == ends[1].out  # both tell the same best params
 
 
@@ -956,38 +848,36 @@ def test_the_trial_of_a_killed_worker_is_finished_by_another(bopp: Bopp, here: P
     written(here, store=shared, recipe="random")
     (here / "hold").touch()
     (here / "calls").write_text("." * 6)  # the first trial is held
-    library.open_study(shared, "a study", PARAMETERS, recipe=Recipe.random()).close()
+    make(shared).close()
     with started(here, "worker", shared, "a study", "--file", "study.toml") as worker:
         wait_for(lambda: held(here), "no trial was held")
         worker.process.kill()
         worker.end()
-        with library.open_study(shared, "a study") as study:
+        with make(shared) as study:
             (left,) = study.trials
-            assert left.state == "asked"
-            assert f"/{worker.process.pid}/" in str(left.worker)
+        assert left.state == "asked"
+        assert f"/{worker.process.pid}/" in str(left.worker)
     (here / "hold").unlink()
-    ended = program(here, "run")
-    assert ended.code == 0
-    with library.open_study(shared, "a study") as study:
+    assert program(here, "run").code == 0
+    with make(shared) as study:
         assert [trial.state for trial in study.trials] == ["done"] * 9
         assert study.trials[0].params == left.params
-        assert {trial.worker for trial in study.trials}.isdisjoint({left.worker})
+        assert left.worker not in {trial.worker for trial in study.trials}
 
 
 @pytest.mark.endurance
 def test_a_worker_that_is_stopped_says_how_to_go_on(here: Path) -> None:
     written(here, recipe="random")
     (here / "hold").touch()
-    library.open_study(url_of(here), "a study", PARAMETERS, recipe=Recipe.random())
+    make(here).close()
     with started(here, "worker", url_of(here), "a study") as worker:
         wait_for(lambda: held(here), "no trial was held")
         worker.process.send_signal(signal.SIGTERM)
         ended = worker.end()
         assert ended.code == 130
-        assert ended.err.endswith(
-            f"Stopped. 6 trials are kept in {url_of(here)}. "
-            f"To go on: bopp worker {url_of(here)} 'a study' --file=study.toml\n"
-        )
+        assert f"6 trials are kept in {url_of(here)}" in ended.err
+        again = shlex.split(ended.err.rpartition("To go on: ")[2])
+        assert again == ["bopp", "worker", url_of(here), "a study", "--file=study.toml"]
         wait_for(lambda: not any(map(alive, held(here))), "the objective still runs")
 
 
@@ -995,26 +885,23 @@ def test_a_store_does_not_tell_a_worker_what_to_run(bopp: Bopp, told: Path) -> N
     for path in (*told.glob("*.toml"), told / "objective.py"):
         path.unlink()
     assert_refused(bopp("worker", url_of(told), "a study"), 2, "--file", "--python", "--command", "none")
-    before = sequence(told)
     hostile = {"acquisition": {"part": "os.system"}, "initial": {"part": "subprocess.run", "settings": {}}}
     for recipe in (
         json.dumps(hostile),
         '{"acquisition": {"part": "search.__builtins__"}}',
         "__import__('os')",
     ):
-        with sqlite3.connect(told / "study.db") as connection:
+        with closing(sqlite3.connect(told / "study.db")) as connection, connection:
             connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", (recipe,))
-        connection.close()
-        ended = bopp("worker", url_of(told), "a study", "--command", "echo 1 {params}")
-        assert_refused(ended, 2)
-    assert len(before) == 1
+        assert_refused(bopp("worker", url_of(told), "a study", "--command", "echo 1 {params}"), 2)
+        with closing(sqlite3.connect(told / "study.db")) as connection:
+            assert connection.execute("SELECT count(*) FROM bopp_trials").fetchone() == (1,)
 
 
 def test_a_worker_with_the_file_of_another_study_spoils_nothing(bopp: Bopp, here: Path) -> None:
-    written(
-        here, WAYS["command"].replace("{params}", "{z}"), '[space]\nz = { type = "int", low = 0, high = 9 }\n'
-    )
-    library.open_study(url_of(here), "a study", PARAMETERS, recipe=Recipe.random())
+    space = '[space]\nz = { type = "int", low = 0, high = 9 }\n'
+    written(here, WAYS["command"].replace("{params}", "{z}"), space)
+    make(here).close()
     assert bopp("worker", url_of(here), "a study", "--budget", 3).code == 2
     assert sequence(here) == []
 
@@ -1022,26 +909,25 @@ def test_a_worker_with_the_file_of_another_study_spoils_nothing(bopp: Bopp, here
 # Streams and terminals
 
 
-def cut_off(folder: Path, *words: str) -> tuple[int, str]:
-    """The exit code and the complaints of a command whose output nobody reads."""
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trials",),
+        *(pytest.param(w, marks=pytest.mark.endurance) for w in (("trials", "--csv"), ("export",))),
+    ],
+)
+def test_a_reader_that_has_seen_enough_is_no_error_and_told_nothing(
+    told: Path, words: tuple[str, ...]
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     program = [sys.executable, "-m", "bopp", *words]
-    ended = subprocess.run(program, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True)
+    ended = subprocess.run(program, cwd=told, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
-    return ended.returncode, ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize("words", [("trials",), ("trials", "--csv"), ("export",)])
-def test_a_reader_that_has_seen_enough_is_told_nothing(told: Path, words: tuple[str, ...]) -> None:
-    assert cut_off(told, *words)[1] == ""
-
-
-def test_a_reader_that_has_seen_enough_is_no_error(told: Path) -> None:
-    assert cut_off(told, "trials")[0] == 0
-
-
 def test_no_standard_output_is_no_error(told: Path) -> None:
     ended = subprocess.run(["/bin/sh", "-c", f"{PYTHON} -m bopp trials >&-"], cwd=told, capture_output=True)
     assert (ended.returncode, ended.stderr) == (0, b"")
@@ -1086,34 +972,29 @@ def on_terminal(folder: Path, *words: object, keys: Callable[[], bytes] = lambda
 
 @pytest.mark.endurance
 def test_a_terminal_gets_a_table_that_stays_and_a_file_what_is_printed(here: Path) -> None:
-    code = (
-        "import sys\n"
-        "def loss(params):\n"
-        "    print('printed [/data]', end='', flush=True)\n"
-        "    print('to the error stream', file=sys.stderr)\n"
-        "    return params['x']\n"
-    )
+    printing = "print('printed [/data]', end='', flush=True)\n    print('to stderr', file=sys.stderr)"
+    code = f"import sys\ndef loss(params):\n    {printing}\n    return params['x']\n"
     written(here, code=code, recipe="random", budget=3)
-    code_, shown = on_terminal(here, "run")
-    assert code_ == 0
-    assert "What the objective prints goes to study.log" in shown
+    ended, shown = on_terminal(here, "run")
+    assert ended == 0
+    assert "study.log" in shown
     assert "3 of 3" in shown
     assert "printed" not in shown
-    assert "to the error stream" not in shown
+    assert "to stderr" not in shown
     assert (here / "study.log").read_text().count("printed [/data]") == 3
     assert shown.endswith("\r\n")
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is back
-    code_, shown = on_terminal(here, "trials")
-    assert code_ == 0
-    assert "│" in shown
+    ended, shown = on_terminal(here, "trials")
+    assert (ended, "│" in shown) == (0, True)
 
 
-def test_ctrl_c_on_a_terminal_stops_a_run(bopp: Bopp, here: Path, uninterrupted: list[Any]) -> None:
+@pytest.mark.endurance
+def test_ctrl_c_on_a_terminal_stops_a_run(bopp: Bopp, here: Path, uninterrupted: Sequence) -> None:
     written(here, WAYS["shell"])
     (here / "hold").touch()
     code, shown = on_terminal(here, "run", keys=lambda: b"\x03" if held(here) else b"")
     assert code == 130
-    assert "Stopped. 6 trials are kept in" in shown
+    assert "6 trials are kept in" in shown
     assert "To go on: bopp run study.toml" in shown
     assert "Traceback" not in shown
     assert "\x1b[?25h" in shown
@@ -1123,15 +1004,20 @@ def test_ctrl_c_on_a_terminal_stops_a_run(bopp: Bopp, here: Path, uninterrupted:
     assert sequence(here) == uninterrupted
 
 
-def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/named.db"
+def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, here: Path) -> None:
+    url = url_of(here)
     problem = Problem({"x": Float(0, 1)}, {"error": "minimize"}, [AtMost("memory", 8.0)])
     open_study(url, "p", problem).close()
     assert bopp("ask", url).code == 0
-    slips = ("eror=0.1,memory=7", "error=0.1", "0.1", "error=0.1,memory=7,memory=8", "=5", "error=x,memory=1")
-    for wrong in slips:
-        refused = bopp("tell", "0", wrong, "--in", url)
-        assert (refused.code, refused.out) == (2, ""), wrong
+    for wrong in (
+        "eror=0.1,memory=7",
+        "error=0.1",
+        "0.1",
+        "error=0.1,memory=7,memory=8",
+        "=5",
+        "error=x,memory=1",
+    ):
+        assert_refused(bopp("tell", "0", wrong, "--in", url), 2)
     assert bopp("tell", "0", "error=0.1,memory=7,seconds=3", "--noise", "0.02", "--in", url).code == 0
     with open_study(url, "p", read_only=True) as study:
         told = study.trials[0]
@@ -1141,11 +1027,8 @@ def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, tmp_path: Pat
     assert bopp("trials", url, "--csv").out.splitlines()[0].endswith("notes,breaks,seconds")
 
 
-def test_a_study_is_switched_to_another_recipe(bopp: Bopp, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/switch.db"
-    open_study(url, "p", {"x": Float(0, 1)}).close()
-    assert bopp("switch", "random", url).code == 0
-    with open_study(url, "p", read_only=True) as study:
+def test_a_study_is_switched_to_another_recipe(bopp: Bopp, here: Path) -> None:
+    open_study(url_of(here), "p", {"x": Float(0, 1)}).close()
+    assert bopp("switch", "random", url_of(here)).code == 0
+    with open_study(url_of(here), "p", read_only=True) as study:
         assert study.recipe == Recipe.random()
-    refused = bopp("switch", "luck", url)
-    assert (refused.code, "'luck'" in refused.err) == (2, True)

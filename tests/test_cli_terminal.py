@@ -1,6 +1,7 @@
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,22 +11,8 @@ from bopp.cli.terminal import LONGEST_CELL, print_pairs, print_table, say
 from bopp.legible import legible, one_line
 
 HOSTILE = [
-    "\x1b[2J",
-    "\x1b]0;title\x07",
-    "\x9b31m",
-    "\x00",
-    "\x7f",
-    "\r",
-    "\b\b\b",
-    "\u202e",
-    "\u200b",
-    "\udcff",
-    "[red]",
-    "[/red]",
-    "[link=http://x]",
-    ":smile:",
-    "\\[",
-    "a\nb",
+    *("\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x00", "\x7f", "\r", "\b\b\b", "\u202e", "\u200b", "\udcff"),
+    *("[red]", "[/red]", "[link=http://x]", ":smile:", "\\[", "a\nb"),
 ]
 
 
@@ -35,17 +22,21 @@ def harmless(text: str) -> bool:
     return not {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}.intersection(kinds)
 
 
-def table_on_a_terminal(
-    columns: list[str],
-    rows: list[list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> str:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLUMNS", "200")
-    print_table(columns, rows)
-    return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)  # without our own colours
+Show = Callable[[list[str], list[list[str]]], str]
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Show:
+    """Shows a table on a terminal."""
+
+    def show(columns: list[str], rows: list[list[str]]) -> str:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm-256color")
+        monkeypatch.setenv("COLUMNS", "200")
+        print_table(columns, rows)
+        return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)  # without our own colors
+
+    return show
 
 
 @given(st.text())
@@ -83,40 +74,29 @@ def test_a_table_elsewhere_is_columns_of_whole_texts(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "only  heads\n"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_table_elsewhere_is_plain(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    print_table([text, "b"], [[text, "1"], ["c", text]])
-    shown = capsys.readouterr().out
-    assert harmless(shown)
-    assert not re.search("[\u2500-\u257f]", shown)
-    assert shown.count("\n") == 3
+def test_a_table_elsewhere_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in HOSTILE:
+        print_table([text, "b"], [[text, "1"], ["c", text]])
+        shown = capsys.readouterr().out
+        assert harmless(shown)
+        assert not re.search("[\u2500-\u257f]", shown)
+        assert shown.count("\n") == 3
 
 
-def test_a_table_on_a_terminal_has_boxes_and_cuts_cells(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [["1", "x" * (LONGEST_CELL + 1)], ["2", "y" * LONGEST_CELL]]
-    shown = table_on_a_terminal(["a", "name"], rows, monkeypatch, capsys)
+def test_a_table_on_a_terminal_has_boxes_and_cuts_cells(on_terminal: Show) -> None:
+    shown = on_terminal(["a", "name"], [["1", "x" * (LONGEST_CELL + 1)], ["2", "y" * LONGEST_CELL]])
     assert "│" in shown
     assert "x" * (LONGEST_CELL - 3) + "..." in shown
     assert "x" * (LONGEST_CELL - 2) not in shown
     assert "y" * LONGEST_CELL in shown
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_table_on_a_terminal_shows_hostile_texts_as_they_are(
-    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = f"<{text}>"
-    shown = table_on_a_terminal([text, "b"], [[text, "1"], ["c", text]], monkeypatch, capsys)
-    assert harmless(shown)
-    assert shown.count(one_line(text)) == 3
-
-
-def test_wide_letters_keep_the_boxes_straight(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, second = table_on_a_terminal(["name"], [["実験"], ["ab"]], monkeypatch, capsys).splitlines()[3:5]
+def test_a_table_on_a_terminal_shows_hostile_texts_as_they_are(on_terminal: Show) -> None:
+    for text in (f"<{text}>" for text in HOSTILE):
+        shown = on_terminal([text, "b"], [[text, "1"], ["c", text]])
+        assert harmless(shown)
+        assert shown.count(one_line(text)) == 3
+    first, second = on_terminal(["name"], [["実験"], ["ab"]]).splitlines()[3:5]
     assert len(second) == len(first) + 2  # each of the two letters is two columns wide
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +13,8 @@ import pytest
 from bopp import AtMost, Problem, open_study
 from bopp.constraint import Holds, Linear
 from support.commands import Bopp
+from support.studies import assert_refused
+from support.studies import url_of as url
 
 STUDY = """
 [study]
@@ -56,64 +57,41 @@ print(json.dumps({"error": error, "latency": latency, "memory": 2, "host": "b"})
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "study.toml").write_text(STUDY)
-    (tmp_path / "baking.py").write_text(BAKING)
-    sys.modules.pop("baking", None)
-    yield tmp_path
-    sys.modules.pop("baking", None)
-
-
-def url(here: Path) -> str:
-    return f"sqlite:///{here}/study.db"
+def here(here: Path) -> Path:
+    (here / "study.toml").write_text(STUDY)
+    (here / "baking.py").write_text(BAKING)
+    return here
 
 
 def test_values_are_told_one_after_the_other(here: Path, bopp: Bopp) -> None:
     assert bopp("ask", "--count", "2").code == 0
     told = bopp("tell", "0", "error=0.1,latency=none,memory=NONE")
-    assert (told.code, told.err.strip()) == (
-        0,
-        "trial 0 done: error 0.1, latency not measured, memory not measured",
-    )
+    assert (told.code, told.err.count("not measured")) == (0, 2)
     assert bopp("tell", "0", "error=none,latency=3,memory=2").code == 0
-    with open_study(url(here), "oven", read_only=True) as study:
-        assert study.trials[0].values == {"error": 0.1, "latency": 3.0, "memory": 2.0}
-    assert "already" in bopp("tell", "0", "error=0.2,latency=none,memory=none").err
+    assert_refused(bopp("tell", "0", "error=0.2,latency=none,memory=none"), 2, "already")
     assert bopp("tell", "1", "error=none,latency=7,memory=none").code == 0
-    shown = bopp("trials").out
-    assert "None" not in shown
-    assert [row["values"] for row in json.loads(bopp("trials", "--json").out)] == [
-        {"error": 0.1, "latency": 3.0, "memory": 2.0},
-        {"error": None, "latency": 7.0, "memory": None},
-    ]
+    assert "None" not in bopp("trials").out
+    values = [row["values"] for row in json.loads(bopp("trials", "--json").out)]
+    assert values[0] == {"error": 0.1, "latency": 3.0, "memory": 2.0}
+    assert values[1] == {"error": None, "latency": 7.0, "memory": None}
     amended = bopp("amend", "1", "error=0.5,latency=none,memory=1", "--reason", "mixed up")
-    assert amended.err.strip() == (
-        "trial 1: error not measured, latency 7.0, memory not measured is now "
-        "error 0.5, latency not measured, memory 1.0"
-    )
+    assert "is now error 0.5, latency not measured, memory 1.0" in amended.err
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "named"),
     [
-        ("error=0.1", "got 'error=0.1', without latency, memory"),
-        (
-            "error=0.1,latency=3",
-            "none for one that was not measured, got 'error=0.1,latency=3', without memory",
-        ),
-        ("0.1", "wanted error=...,latency=...,memory=..., each once"),
-        ("error=none,latency=none,memory=none", "wanted a number as error or latency or memory"),
-        ("error=non,latency=3,memory=1", "wanted a number as error, got 'non'"),
-        ("none", "wanted error=...,latency=...,memory=..., each once"),
+        ("error=0.1", "without latency, memory"),
+        ("error=0.1,latency=3", "without memory"),
+        ("0.1", "error=...,latency=...,memory=..."),
+        ("error=none,latency=none,memory=none", "error or latency or memory"),
+        ("error=non,latency=3,memory=1", "'non'"),
+        ("none", "error=...,latency=...,memory=..."),
     ],
 )
-def test_a_slip_is_no_gap(here: Path, bopp: Bopp, text: str, complaint: str) -> None:
+def test_a_slip_is_no_gap(here: Path, bopp: Bopp, text: str, named: str) -> None:
     bopp("ask")
-    ended = bopp("tell", "0", text)
-    assert ended.code == 2
-    assert complaint in ended.err
+    assert_refused(bopp("tell", "0", text), 2, named)
     with open_study(url(here), "oven", read_only=True) as study:
         assert study.trials[0].state == "asked"
 
@@ -151,9 +129,7 @@ def test_the_file_is_the_problem(here: Path, bopp: Bopp) -> None:
         ("baking:short", "baking:loss", "constraints"),
     ):
         (here / "study.toml").write_text((STUDY + SHORT).replace(old, new))
-        ended = bopp("ask")
-        assert ended.code == 2
-        assert f"'oven' has {named}" in ended.err
+        assert_refused(bopp("ask"), 2, f"'oven' has {named}")
 
 
 def test_a_function_and_a_program_leave_gaps(here: Path, bopp: Bopp) -> None:
@@ -173,9 +149,7 @@ def test_a_function_and_a_program_leave_gaps(here: Path, bopp: Bopp) -> None:
 def test_a_worker_keeps_to_the_conditions_of_its_file(here: Path, bopp: Bopp) -> None:
     text = STUDY + '\n[objective]\npython = "baking:loss"\n' + SHORT
     (here / "study.toml").write_text(text)
-    ended = bopp("worker", url(here), "oven", "--file", "study.toml")
-    assert ended.code == 2
-    assert "there is no file" in ended.err
+    assert_refused(bopp("worker", url(here), "oven", "--file", "study.toml"), 2, "no file")
     assert bopp("ask").code == 0
     assert bopp("tell", "0", "error=1,latency=none,memory=none").code == 0
     bopp("worker", url(here), "oven", "--file", "study.toml")

@@ -13,8 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import pytest
+
 import bopp as library
 from bopp import Float, Int
+from bopp.study.store import Store
 from support.commands import Ended
 
 PATIENCE = 60.0  # seconds for what takes one or two on an idle machine
@@ -157,6 +160,17 @@ def held(folder: Path) -> list[int]:
     path = folder / "pids"
     words = path.read_text().split() if path.exists() else []
     return [int(word) for word in words[:-1]] if words[-1:] == ["."] else []
+
+
+def repeat_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a store do each transaction twice, as after a connection that broke just after the commit."""
+    write = Store.write
+
+    def twice(store: Store, transaction: Callable[..., Any], alone: bool = False) -> Any:
+        write(store, transaction, alone)
+        return write(store, transaction, alone)
+
+    monkeypatch.setattr(Store, "write", twice)
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
