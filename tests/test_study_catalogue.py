@@ -3,8 +3,8 @@ from __future__ import annotations
 import random
 import sqlite3
 import sys
-import traceback
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,33 +33,13 @@ from support.postgres import Server
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
 RANDOM = Recipe.random()
 NAMES = [
-    "plain",
-    "😀 naïve",
-    'it\'s "quoted" `thrice`',
-    "'; DROP TABLE bopp_trials; --",
-    "<script>alert(1)</script>",
-    "../..",
-    "/etc/passwd",
-    "%s %d {0} :name ?",
-    " ",
-    "\u202eright to left",
-    "\u2028",
-    "x" * 600,
-    "x" * 2500,
-    "A" * 3 + "a" * 3,
+    *("plain", "😀 naïve", 'it\'s "quoted" `thrice`', "'; DROP TABLE bopp_trials; --", "<script>alert(1)"),
+    *("../..", "/etc/passwd", "%s %d {0} :name ?", " ", "\u202eright to left", "\u2028"),
+    *("x" * 600, "x" * 2500, "a", "A", "a ", " a", "á", "a\u0301", "a\u200b"),  # the last differ a little
 ]
 ODD = [
-    "",
-    "\0",
-    "a\0b",
-    "\udc80",
-    "😀",
-    "'\"`\\",
-    "; DROP TABLE bopp_trials; --",
-    "{0}",
-    "__class__",
-    "x" * 600,
-    "\n",
+    *("", "\0", "a\0b", "\udc80", "😀", "'\"`\\", "; DROP TABLE bopp_trials; --", "{0}", "__class__"),
+    *("x" * 600, "\n"),
 ]
 
 
@@ -93,40 +73,25 @@ def test_names_are_kept(url: str, figure: Figure) -> None:
         opened(url, name).observe({"x": 0, "n": 1, "c": "a"}, number)
     for number, name in enumerate(NAMES):
         again = open_study(url, name)
-        assert again.name == name
-        assert repr(name) in repr(again)
+        assert (again.name, repr(name) in repr(again)) == (name, True)
         assert [trial.value for trial in again.trials] == [number]
     figure(f"{len(NAMES)} of {len(NAMES)} odd names of studies kept")
 
 
-def test_names_that_differ_a_little_are_different_studies(url: str) -> None:
-    names = ["a", "A", "a ", " a", "á", "a\u0301", "a\u200b"]
-    for value, name in enumerate(names):
-        opened(url, name).observe({"x": 0, "n": 1, "c": "a"}, value)
-    assert [[trial.value for trial in open_study(url, name).trials] for name in names] == [
-        [i] for i in range(7)
-    ]
-
-
 @pytest.mark.fault(16)
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("names", "why"),
     [
-        ("", "not empty"),
-        (None, "must be a text"),
-        (5, "must be a text"),
-        (b"a", "must be a text"),
-        ("x" * 2501, "at most 2500 bytes"),
-        ("😀" * 626, "at most 2500 bytes"),
-        ("a\0b", "no control characters"),
-        ("a\nb", "no control characters"),
-        ("\x1b[31m", "no control characters"),
-        ("a\udc80", "no control characters"),
+        ([""], "not empty"),
+        ([None, 5, b"a"], "must be a text"),
+        (["x" * 2501, "😀" * 626], "at most 2500 bytes"),
+        (["a\0b", "a\nb", "\x1b[31m", "a\udc80"], "no control characters"),
     ],
 )
-def test_names_that_are_refused_create_nothing(tmp_path: Path, name: Any, why: str) -> None:
-    with pytest.raises(StudyError, match=why):
-        opened(f"sqlite:///{tmp_path}/a.db", name)
+def test_names_that_are_refused_create_nothing(tmp_path: Path, names: list[Any], why: str) -> None:
+    for name in names:
+        with pytest.raises(StudyError, match=why):
+            opened(f"sqlite:///{tmp_path}/a.db", name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,12 +121,10 @@ def test_odd_names_and_options_of_parameters_are_kept(url: str) -> None:
         assert [trial.params for trial in again.trials] == [trial.params for trial in optimizer.trials]
 
 
-@pytest.mark.parametrize(
-    "option", [b"a", frozenset([1]), float("nan"), float("inf"), 1 + 2j, range(3), int, (b"a",)]
-)
-def test_options_that_cannot_be_kept_are_refused(tmp_path: Path, option: Any) -> None:
-    with pytest.raises(BoppError, match="'c': JSON takes options that are"):
-        opened(f"sqlite:///{tmp_path}/a.db", space={"c": Choice([option, "b"])})
+def test_options_that_cannot_be_kept_are_refused(tmp_path: Path) -> None:
+    for option in (b"a", frozenset([1]), float("nan"), float("inf"), 1 + 2j, range(3), int, (b"a",)):
+        with pytest.raises(BoppError, match="'c'"):
+            opened(f"sqlite:///{tmp_path}/a.db", space={"c": Choice([option, "b"])})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,55 +196,40 @@ def test_a_definition_may_be_left_out(url: str) -> None:
     again = open_study(url, "a")
     assert (again.direction, again.seed, again.recipe) == ("maximize", 7, RANDOM)
     assert again.space == opened(url).space
-
-
-def test_the_usual_definition(url: str) -> None:
-    study = open_study(url, "a", SPACE)
-    assert (study.direction, study.seed, study.recipe) == ("minimize", 0, Recipe.default())
-    open_study(url, "a", SPACE, "minimize", 0, Recipe.default())
+    usual = open_study(url, "usual", SPACE)
+    assert (usual.direction, usual.seed, usual.recipe) == ("minimize", 0, Recipe.default())
+    open_study(url, "usual", SPACE, "minimize", 0, Recipe.default())
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error"),
+    ("name", "wrong", "error"),
     [
-        ({"space": {}}, SpaceError),
-        ({"space": {"x": 5}}, SpaceError),
-        ({"space": {"x": (1, 0)}}, SpaceError),
-        ({"space": [1]}, SpaceError),
-        ({"direction": "up"}, RecipeError),
-        ({"direction": 1}, RecipeError),
-        ({"seed": -1}, RecipeError),
-        ({"seed": True}, RecipeError),
-        ({"seed": 1.0}, RecipeError),
-        ({"seed": "1"}, RecipeError),
-        ({"seed": 2**63}, RecipeError),
-        ({"seed": 10**5000}, RecipeError),
-        ({"recipe": "paper"}, RecipeError),
-        ({"recipe": Recipe}, RecipeError),
+        ("space", [{}, {"x": 5}, {"x": (1, 0)}, [1]], SpaceError),
+        ("direction", ["up", 1], RecipeError),
+        ("seed", [-1, True, 1.0, "1", 2**63, 10**5000], RecipeError),
+        ("recipe", ["paper", Recipe], RecipeError),
     ],
 )
 def test_wrong_definitions_create_nothing(
-    tmp_path: Path, wrong: dict[str, Any], error: type[BoppError]
+    tmp_path: Path, name: str, wrong: list[Any], error: type[BoppError]
 ) -> None:
-    with pytest.raises(error):
-        opened(f"sqlite:///{tmp_path}/a.db", **wrong)
+    for value in wrong:
+        with pytest.raises(error):
+            opened(f"sqlite:///{tmp_path}/a.db", **{name: value})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_space_nothing_is_created(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="there is no file"):
-        open_study(f"sqlite:///{tmp_path}/a.db", "a")
+def test_without_a_space_the_study_must_be_there(url: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"no file|no stud"):
+        open_study(url, "b")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_a_space_the_study_must_be_there(url: str) -> None:
     if url.startswith("sqlite"):
         Store(url)
-    with pytest.raises(StudyError, match="has no stud"):
-        open_study(url, "b")
+        with pytest.raises(StudyError, match="has no stud"):
+            open_study(url, "b")
     opened(url, "it's")
     opened(url, "z")
-    with pytest.raises(StudyError, match=r"has no study 'b'; it has: \"it's\", 'z'. A new one wants a space"):
+    with pytest.raises(StudyError, match=r"'b'.*\"it's\", 'z'.*space"):
         open_study(url, "b")
 
 
@@ -291,53 +239,42 @@ def test_without_a_space_the_study_must_be_there(url: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        None,
-        5,
-        b"sqlite://",
-        "",
-        "study",
-        "http://example.org/a.db",
-        "mysql://u@h/d",
-        "sqlite://host/a.db",
-        "sqlite:///a.db?mode=memory",
-        "postgresql+asyncpg://u@h/d",
-        "postgres://u@h/d",
-        "://",
+        *(
+            None,
+            5,
+            b"sqlite://",
+            "",
+            "study",
+            "http://example.org/a.db",
+            "mysql://u@h/d",
+            "sqlite://host/a.db",
+        ),
+        *("sqlite:///a.db?mode=memory", "postgresql+asyncpg://u@h/d", "postgres://u@h/d", "://"),
+        "sqlite+pysqlcipher://:secret@/a.db",
     ],
 )
 def test_addresses_that_are_none(wrong: Any) -> None:
-    with pytest.raises(StudyError, match=r"wanted sqlite:///file\.db, sqlite:// \(in memory\) or postgresql"):
+    with pytest.raises(StudyError, match=r"wanted sqlite:///file\.db, sqlite:// .* or postgresql"):
         opened(wrong)
 
 
 @pytest.mark.parametrize("path", ["study.db", Path("folder/study.sqlite3"), "/tmp/x.db"])
 def test_a_path_gets_a_hint(path: Any) -> None:
-    with pytest.raises(StudyError, match=f"did you mean 'sqlite:///{path}'"):
+    with pytest.raises(StudyError, match=f"'sqlite:///{path}'"):
         opened(path)
 
 
 @pytest.mark.fault(16)
-@pytest.mark.parametrize(
-    "name", ["a b.db", "a%20b.db", "a%b", "a?b", "a#b.db", "😀.db", "it's;.db", "&mode=ro", "a.db "]
-)
-def test_odd_file_names(tmp_path: Path, name: str) -> None:
-    url = f"sqlite:///{tmp_path}/{quote(name)}"
-    opened(url)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    assert open_study(url, "a").trials == ()
-
-
-@pytest.mark.fault(16)
-@pytest.mark.parametrize("name", ["a\0b.db", "\udcff.db"])
-def test_file_names_that_cannot_be(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BoppError):
-        opened(f"sqlite:///{tmp_path}/{name}")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_encrypted_store_is_not_promised(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="wanted sqlite"):
-        opened(f"sqlite+pysqlcipher://:secret@/{tmp_path}/a.db")
+def test_odd_file_names(tmp_path: Path) -> None:
+    for name in ("a\0b.db", "\udcff.db"):
+        with pytest.raises(BoppError):
+            opened(f"sqlite:///{tmp_path}/{name}")
+    names = {"a b.db", "a%20b.db", "a%b", "a?b", "a#b.db", "😀.db", "it's;.db", "&mode=ro", "a.db "}
+    for name in names:
+        url = f"sqlite:///{tmp_path}/{quote(name)}"
+        opened(url)
+        assert open_study(url, "a").trials == ()
+    assert {path.name for path in tmp_path.iterdir()} == names
 
 
 def test_a_relative_file_is_found_after_a_change_of_folder(
@@ -352,42 +289,13 @@ def test_a_relative_file_is_found_after_a_change_of_folder(
     assert list((tmp_path / "other").iterdir()) == []
 
 
-def text_of(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "postgresql://me:hunter2@127.0.0.1:1/db",
-        "postgresql+psycopg://me:hunter2@127.0.0.1:1/db?sslmode=disable",
-        "postgresql://me:hunter2%40%2F@nowhere.invalid/db",
-        "postgresql://me:hunter2@127.0.0.1:1/db?unknown=1",
-        "postgres://me:hunter2@h/db",
-        "mysql://me:hunter2@h/db",
-        "postgresql//me:hunter2@h/db",
-        "postgresql://me:hunter2@h:port/db",
-        "sqlite://me:hunter2@h/db",
-        "postgresql:/me:hunter2@h/db",
-        "postgresql://me@127.0.0.1:1/db?password=hunter2",
-        "postgresql://me@127.0.0.1:1/db?sslpassword=hunter2",
-    ],
-)
-def test_no_error_shows_a_password(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That no error shows a password: test_study_address.py."""
     monkeypatch.setattr("bopp.study.store.ABSENT", 0.0)
-    with pytest.raises(BoppError) as error:
-        opened(address)
-    assert isinstance(error.value, StudyError | StoreError)
-    assert "hunter2" not in text_of(error.value)
-
-
-@pytest.mark.parametrize(
-    "address", ["postgresql//me:hunter2@db.example.org", "postgresql:/me:p@hunter2@h/db", "me:hunter2@h.org"]
-)
-def test_no_hint_shows_a_password(address: str) -> None:
-    with pytest.raises(StudyError) as error:
-        opened(address)
-    assert "hunter2" not in text_of(error.value)
+    with pytest.raises(StoreError, match=r"postgresql://me@127\.0\.0\.1:1/db: .*refused"):
+        opened("postgresql://me@127.0.0.1:1/db")
+    with pytest.raises(BoppError):
+        opened("postgresql://me@127.0.0.1/db?port=abc")
 
 
 @pytest.mark.parametrize("place", [":hunter2@", "@"])
@@ -398,17 +306,6 @@ def test_no_study_shows_a_password(place: str, postgres_url: str) -> None:
         study.tell(5, 1.0)
     for text in (repr(study), study.url, str(error.value), repr(study._store), repr(study.definition)):
         assert "hunter2" not in text
-
-
-def test_a_port_that_is_none() -> None:
-    with pytest.raises(BoppError):
-        opened("postgresql://me@127.0.0.1/db?port=abc")
-
-
-def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bopp.study.store.ABSENT", 0.0)
-    with pytest.raises(StoreError, match=r"postgresql://me@127\.0\.0\.1:1/db: connection failed.*refused"):
-        opened("postgresql://me@127.0.0.1:1/db")
 
 
 def test_a_database_that_is_not_there(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,29 +326,14 @@ def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 HOSTILE = [
-    "",
-    "x",
-    "nul",
-    "[" * 100_000,
-    "[]",
-    "5",
-    '"x"',
-    "null",
-    "true",
-    "1e999",
-    "NaN",
-    "{}",
-    "1" * 5000,
-    b"\xff",
-    b"{}",
+    *("", "x", "nul", "[" * 100_000, "[]", "5", '"x"', "null", "true", "1e999", "NaN", "{}", "1" * 5000),
+    *(b"\xff", b"{}"),
 ]
 
 
 def damaged(path: Path, column: str, value: Any) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE bopp_studies SET {column} = ?, seal = NULL", [value])
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE bopp_studies SET {column} = ?, seal = NULL", [value])
 
 
 @pytest.mark.parametrize("given", [False, True], ids=["read", "compared"])
@@ -478,36 +360,28 @@ def test_a_seed_of_none_is_drawn_once_and_kept(tmp_path: Path) -> None:
     assert open_study(url, "a", seed=seeds[0]).result.seed == seeds[0]
 
 
-@pytest.mark.parametrize("seed", ["-1", "1.5", "true", '"7"'])
-def test_seeds_that_are_none_are_refused(tmp_path: Path, seed: str) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    opened(url)
-    damaged(tmp_path / "a.db", "seed", seed)
-    with pytest.raises(StudyError):
-        open_study(url, "a")
+FLOAT = '{"x": {"kind": "Float", "low": 1, "high": 2, "log": %s}}'
+CHOICE = '{"x": {"kind": "Choice", "options": [1, 2, 3], "ordered": %s}}'
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("log", '"false"'), ("log", "7"), ("ordered", '"no"'), ("ordered", "[0]")]
+    ("column", "values"),
+    [
+        ("seed", ["-1", "1.5", "true", '"7"']),
+        ("space", [FLOAT % '"false"', FLOAT % "7", CHOICE % '"no"', CHOICE % "[0]"]),
+    ],
 )
-def test_switches_of_a_space_are_true_or_false(tmp_path: Path, field: str, value: str) -> None:
+def test_seeds_and_switches_that_are_none_are_refused(tmp_path: Path, column: str, values: list[str]) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
-    kind = '{"kind": "Float", "low": 1, "high": 2, "log": %s}'
-    if field == "ordered":
-        kind = '{"kind": "Choice", "options": [1, 2, 3], "ordered": %s}'
     opened(url)
-    damaged(tmp_path / "a.db", "space", f'{{"x": {kind % value}}}')
-    with pytest.raises(StudyError):
-        open_study(url, "a")
-
-
-def test_many_stores_in_one_process(tmp_path: Path) -> None:
-    for number in range(4):
-        opened(f"sqlite:///{tmp_path}/{number}.db").ask()
-        opened("sqlite://").ask()
+    for value in values:
+        damaged(tmp_path / "a.db", column, value)
+        with pytest.raises(StudyError):
+            open_study(url, "a")
 
 
 def test_opening_twice_gives_two_hands_on_one_study(url: str) -> None:
+    opened("sqlite://").ask()  # other stores may be open besides
     one, two = opened(url), opened(url)
     trials = [one.ask(), two.ask(), one.ask()]
     assert [trial.number for trial in trials] == [0, 1, 2]
@@ -537,7 +411,7 @@ def test_constraints_in_another_order_are_the_same_and_others_are_refused(url: s
     for others in ([a], [a, b, less], [a, least], [a, less]):
         with pytest.raises(StudyError, match="has constraints"):
             open_study(url, "p", bopp.Problem(SPACE, constraints=others))
-    with pytest.raises(StudyError, match=r"has objectives 'minimize value', got 'maximize value'"):
+    with pytest.raises(StudyError, match=r"objectives .*'maximize value'"):
         open_study(url, "p", bopp.Problem(SPACE, {"value": "maximize"}, [a, b]))
 
 
@@ -551,9 +425,9 @@ def test_a_condition_is_kept_by_its_name_and_has_to_be_passed_in(url: str) -> No
     content = exported(study)
     without = open_study(url, "p")
     assert exported(without) == content
-    with pytest.raises(NoResultError, match="'small' is a function of your own"):
+    with pytest.raises(NoResultError, match="'small'"):
         _ = without.best
-    with pytest.raises(RecipeError, match="'small' is a function of your own, which has to be passed in"):
+    with pytest.raises(RecipeError, match="'small'"):
         without.optimize(lambda params: 1.0, 3, target=0.0, progress=True)
     assert len(without.trials) == 1
     again = open_study(url, "p", problem(1.0))

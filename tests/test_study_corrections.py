@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -9,15 +10,19 @@ import pytest
 from bopp import Float, Int, Recipe, Study, delete_study, open_study
 from bopp.errors import LateTell, ObjectiveError, StudyError, TellError
 from bopp.study.exchange import exported, imported
-from bopp.study.store import Store
+from support.studies import repeat_writes
 
 SPACE = {"x": Float(0, 1), "n": Int(1, 5)}
 
 
 @pytest.fixture
-def study(url: str) -> Any:
+def study(url: str) -> Iterator[Study]:
     with open_study(url, "s", SPACE, recipe=Recipe.random()) as study:
         yield study
+
+
+def states(study: Study) -> list[str]:
+    return [trial.state for trial in study.trials]
 
 
 def told(study: Study, *values: float | None) -> None:
@@ -31,26 +36,22 @@ def broken(params: dict[str, Any]) -> float:
 
 def test_failed_trials_are_evaluated_again_before_all_else(study: Study) -> None:
     told(study, 1.0, None, None, 3.0)
-    again = study.retry(reason="the cable was loose")
-    assert [trial.number for trial in again] == [1, 2]
-    assert [trial.state for trial in study.trials] == ["done", "asked", "asked", "done"]
+    study.retry(2, reason="the cable was loose")
+    assert states(study) == ["done", "failed", "asked", "done"]
+    assert [trial.number for trial in study.retry(reason="all of them")] == [1]
+    assert states(study) == ["done", "asked", "asked", "done"]
     params = [trial.params for trial in study.trials[1:3]]
     first, second, third = study.ask(), study.ask(), study.ask()
     assert [first.params, second.params] == params
     assert (first.number, second.number, third.number) == (1, 2, 4)
-    study.tell(first, 0.5)
-    trial = study.trials[1]
+    study.tell(second, 0.5)
+    trial = study.trials[2]
     assert (trial.state, trial.value, trial.error) == ("done", 0.5, None)
     (past,) = trial.superseded
-    assert (past.state, past.reason, past.error) == ("failed", "the cable was loose", "the value was None")
+    assert (past.state, past.reason) == ("failed", "the cable was loose")
+    assert "None" in str(past.error)
     assert past.told_at is not None
     assert past.at - past.told_at < timedelta(minutes=10)
-
-
-def test_one_failed_trial_can_be_retried_alone(study: Study) -> None:
-    told(study, None, None)
-    study.retry(1)
-    assert [trial.state for trial in study.trials] == ["failed", "asked"]
 
 
 def test_a_retried_trial_no_longer_repels(url: str) -> None:
@@ -70,7 +71,7 @@ def test_only_failed_trials_are_retried(study: Study, state: str, value: float |
     trial = study.ask()
     if value is not None:
         study.tell(trial, value)
-    with pytest.raises(TellError, match=f"wanted a failed trial to retry, got trial 0, which is {state}"):
+    with pytest.raises(TellError, match=f"trial 0, which is {state}"):
         study.retry(0)
     told(study, None)
     with pytest.raises(TellError):  # all or none
@@ -96,14 +97,15 @@ def test_a_late_tell_of_a_retried_trial_does_not_count(url: str) -> None:
 def test_a_wrong_value_is_amended_and_stays_in_the_record(study: Study) -> None:
     told(study, 100.0, 3.0)
     study.amend(0, 1.0, "a slip of the hand", noise=0.1)
-    assert study.best.number == 0
-    assert study.trials[0].noise == {"value": 0.1}
+    assert (study.best.number, study.trials[0].noise) == (0, {"value": 0.1})
     study.amend(0, 2.0, "and another")
-    assert [past.values for past in study.trials[0].superseded] == [{"value": 100.0}, {"value": 1.0}]
-    assert [past.reason for past in study.trials[0].superseded] == ["a slip of the hand", "and another"]
+    assert [(past.values, past.reason) for past in study.trials[0].superseded] == [
+        ({"value": 100.0}, "a slip of the hand"),
+        ({"value": 1.0}, "and another"),
+    ]
     study.amend(1, None, "the scales were broken")
     assert study.trials[1].state == "failed"
-    with pytest.raises(TellError, match=r"told 2\.0 already"):  # exactly once, still
+    with pytest.raises(TellError, match=r"2\.0 already"):  # exactly once, still
         study.tell(0, 7.0)
     assert study.tell(0, 2.0).value == 2.0
 
@@ -114,14 +116,14 @@ def test_a_dropped_trial_does_not_count_but_is_there(study: Study) -> None:
     assert (study.trials[0].state, study.best.number) == ("dropped", 1)
     assert study.trials[0].superseded[0].values == {"value": 1.0}
     assert len(study.result.history()) == 1
-    with pytest.raises(TellError, match="was dropped before"):
+    with pytest.raises(TellError, match="dropped"):
         study.drop(0, "again")
-    with pytest.raises(TellError, match=r"was dropped \(the wrong sample\)"):
+    with pytest.raises(TellError, match="dropped"):
         study.tell(0, 1.0)
-    with pytest.raises(TellError, match="wanted a trial that was told, got trial 0, which is dropped"):
+    with pytest.raises(TellError, match="dropped"):
         study.amend(0, 1.0, "back")
-    result = study.optimize(lambda params: params["x"], budget=3, progress=False)
-    assert [trial.state for trial in result.trials] == ["dropped", "done", "done", "done"]
+    study.optimize(lambda params: params["x"], budget=3, progress=False)
+    assert states(study) == ["dropped", "done", "done", "done"]
 
 
 def test_a_trial_that_is_dropped_while_it_runs_ends_nobody(url: str) -> None:
@@ -137,37 +139,32 @@ def test_a_trial_that_is_dropped_while_it_runs_ends_nobody(url: str) -> None:
         assert [trial.state for trial in result.trials] == ["done", "dropped", "done", "done"]
 
 
-@pytest.mark.parametrize("reason", ["", "  ", None, 3])
-def test_nothing_is_taken_back_without_a_reason(study: Study, reason: Any) -> None:
+def test_nothing_is_taken_back_without_a_reason_and_an_unknown_trial_is_named(study: Study) -> None:
     told(study, 1.0)
-    with pytest.raises(TellError, match="wanted a reason in words"):
-        study.amend(0, 2.0, reason)
-    with pytest.raises(TellError, match="wanted a reason in words"):
-        study.drop(0, reason)
+    for reason in ("", "  ", None, 3):
+        with pytest.raises(TellError, match="reason"):
+            study.amend(0, 2.0, reason)  # type: ignore[arg-type]
+        with pytest.raises(TellError, match="reason"):
+            study.drop(0, reason)  # type: ignore[arg-type]
+    for number in (-1, 7, np.int64(7)):
+        with pytest.raises(TellError, match=f"trial {number} "):
+            study.drop(number, "away")  # type: ignore[arg-type]
     assert study.trials[0].value == 1.0
 
 
-@pytest.mark.parametrize("number", [-1, 7, np.int64(7)])
-def test_an_unknown_trial_is_named(study: Study, number: int) -> None:
-    told(study, 1.0)
-    with pytest.raises(TellError, match=f"trial {number} was not asked for"):
-        study.drop(number, "away")
-
-
-def test_a_repeated_transaction_corrects_once(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_transaction_corrects_once(
+    study: Study, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told(study, 1.0, None)
-    write = study._store.write
-
-    def twice(transaction: Any, alone: bool = False) -> Any:
-        write(transaction, alone)
-        return write(transaction, alone)
-
-    monkeypatch.setattr(study._store, "write", twice)
+    repeat_writes(monkeypatch)
     study.amend(0, 2.0, "once")
     study.retry(1)
     study.note(0, "cold")
     assert [len(trial.superseded) for trial in study.trials] == [1, 1]
     assert study.trials[0].notes == "cold"
+    delete_study(url, "s")
+    with pytest.raises(StudyError, match="no study 's'"):
+        delete_study(url, "s")
 
 
 def test_the_record_survives_export_and_import(study: Study, url: str) -> None:
@@ -193,11 +190,14 @@ def test_a_stop_takes_back_what_failed_and_the_study_goes_on_as_if_it_never_had(
     assert [trial.state for trial in result.trials] == ["done"] * 6
 
 
-def test_notes_add_up(study: Study) -> None:
+def test_notes_add_up_and_those_that_no_longer_fit_are_refused(study: Study) -> None:
     told(study, 1.0)
     study.note(0, "cold")
     study.note(0, "cold")
-    assert study.note(0, "new oven").notes == "cold\nnew oven"
+    assert study.note(0, "x" * 9000).notes == f"cold\n{'x' * 9000}"
+    with pytest.raises(TellError, match="10000 characters"):
+        study.note(0, "y" * 2000)
+    assert study.note(0, "short").notes == f"cold\n{'x' * 9000}\nshort"
 
 
 def test_a_study_is_deleted_and_others_stay(url: str) -> None:
@@ -206,10 +206,9 @@ def test_a_study_is_deleted_and_others_stay(url: str) -> None:
             told(study, 1.0, 2.0)
             study.enqueue({"x": 0.5})
     delete_study(url, "one")
-    with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
-        open_study(url, "one")
-    with pytest.raises(StudyError, match=r"no study 'one'; it has: 'two'"):
-        delete_study(url, "one")
+    for act in (open_study, delete_study):
+        with pytest.raises(StudyError, match=r"'one'.*'two'"):
+            act(url, "one")
     with open_study(url, "two") as study:
         assert (len(study.trials), len(study.queued)) == (2, 1)
         delete_study(url, "two")
@@ -217,24 +216,3 @@ def test_a_study_is_deleted_and_others_stay(url: str) -> None:
             study.tell(study.ask(), 1.0)
     with open_study(url, "one", SPACE) as study:
         assert (study.trials, study.queued) == ((), [])
-
-
-def test_notes_that_no_longer_fit_are_refused_and_none_is_lost(study: Study) -> None:
-    told(study, 1.0)
-    study.note(0, "x" * 9000)
-    with pytest.raises(TellError, match="the notes of trial 0 take at most 10000 characters"):
-        study.note(0, "y" * 2000)
-    assert study.note(0, "short").notes == f"{'x' * 9000}\nshort"
-
-
-def test_a_repeated_deletion_deletes_once(study: Study, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = Store.write
-
-    def twice(store: Store, transaction: Any, alone: bool = False) -> Any:
-        write(store, transaction, alone)
-        return write(store, transaction, alone)
-
-    monkeypatch.setattr(Store, "write", twice)
-    delete_study(url, "s")
-    with pytest.raises(StudyError, match="no study 's'"):
-        delete_study(url, "s")

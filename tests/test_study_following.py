@@ -25,6 +25,7 @@ from bopp.study import following, identity, schema
 from bopp.study.catalogue import delete_study
 from bopp.study.following import Following, Held, Look
 from support.stores import engine_of, mark, small_store
+from support.studies import wait_for
 from support.workers import opened
 
 MANY = """INSERT INTO bopp_trials (study, number, params, state, value, origin, ticket, revision)
@@ -71,6 +72,18 @@ def parts_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         monkeypatch.setattr(following, name, getattr(following, name).limit(size))
 
 
+def add_failed(study: Study, count: int) -> None:
+    """Add this many failed trials in one revision."""
+    study.observe_all([Trial(0, {"x": 0.5, "y": i / count}, "failed", error="out") for i in range(count)])
+
+
+@pytest.fixture
+def pair(url: str) -> Iterator[tuple[Study, Follower]]:
+    """A study, and one who follows it."""
+    with opened(url) as study, looking(url) as other:
+        yield study, Follower(other)
+
+
 def params(rng: np.random.Generator) -> Params:
     return {"x": float(rng.random()), "y": float(rng.random())}
 
@@ -103,7 +116,10 @@ def act(study: Study, rng: np.random.Generator) -> None:
 # What the looks bring
 
 
-@pytest.mark.parametrize(("part", "seed"), [(1, 0), (3, 1), (2000, 2), (2000, 3)])
+@pytest.mark.parametrize(
+    ("part", "seed"),
+    [(1, 0), (2000, 2), *(pytest.param(*one, marks=pytest.mark.endurance) for one in ((3, 1), (2000, 3)))],
+)
 def test_the_looks_bring_every_trial(url: str, seed: int, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     parts_of(monkeypatch, part)
     rng = np.random.default_rng([seed, part])
@@ -124,62 +140,55 @@ def test_the_looks_bring_every_trial(url: str, seed: int, part: int, monkeypatch
 
 
 def test_what_changes_during_the_first_reading_is_not_missed(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    pair: tuple[Study, Follower], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts_of(monkeypatch, 4)
-    with opened(url) as study, looking(url) as other:
-        study.observe_all([Trial(0, {"x": 0.5, "y": i / 30}, "failed", error="out") for i in range(30)])
-        follower = Follower(other)
-        assert not follower.look().whole
-        study.drop(1, "was read before")
-        study.drop(29, "will be read later")
-        study.observe({"x": 0.1, "y": 0.1}, 1.0)
-        assert not follower.look().whole
-        study.drop(2, "was read before")
-        look = follower.look_whole()  # the end of the trials by number
-        assert look.revision >= 4
-        follower.check()
+    study, follower = pair
+    add_failed(study, 30)
+    assert not follower.look().whole
+    study.drop(1, "was read before")
+    study.drop(29, "will be read later")
+    study.observe({"x": 0.1, "y": 0.1}, 1.0)
+    assert not follower.look().whole
+    study.drop(2, "was read before")
+    assert follower.look_whole().revision >= 4  # the end of the trials by number
+    follower.check()
 
 
-def test_the_looks_read_each_trial_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_looks_read_each_trial_once(
+    pair: tuple[Study, Follower], monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts_of(monkeypatch, 7)
-    read = 0
-    with opened(url) as study, looking(url) as other:
-        study.observe_all([Trial(0, {"x": 0.5, "y": i / 50}, "failed", error="out") for i in range(50)])
-        follower = Follower(other)
-        looks = 0
-        while True:
-            look, looks = follower.look(), looks + 1
-            read += len(look.changed)
-            assert len(look.changed) <= 7
-            if look.whole:
-                break
-        assert (read, looks) == (50, 8)
-        assert [follower.look().changed for _ in range(3)] == [()] * 3
-        for number in (3, 40, 3):
-            study.note(number, f"after {read}")
-            read += 1
-        look = follower.look_whole()
-        assert [trial.number for trial in look.changed] == [40, 3]  # in the order of the changes
+    study, follower = pair
+    add_failed(study, 50)
+    looks = [follower.look()]
+    while not looks[-1].whole:
+        looks.append(follower.look())
+    assert [len(look.changed) for look in looks] == [7] * 7 + [1]
+    assert [follower.look().changed for _ in range(3)] == [()] * 3
+    for note, number in enumerate((3, 40, 3)):
+        study.note(number, f"note {note}")
+    assert [trial.number for trial in follower.look_whole().changed] == [40, 3]  # in the order of the changes
 
 
-def test_many_trials_of_one_revision_come_in_parts(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_trials_of_one_revision_come_in_parts(
+    pair: tuple[Study, Follower], monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts_of(monkeypatch, 5)
-    with opened(url) as study, looking(url) as other:
-        follower = Follower(other)
-        assert follower.look_whole().changed == ()
-        study.observe_all([Trial(0, {"x": 0.5, "y": i / 20}, "failed", error="out") for i in range(20)])
-        assert [len(follower.look().changed) for _ in range(5)] == [5, 5, 5, 5, 0]
-        follower.check()
+    study, follower = pair
+    assert follower.look_whole().changed == ()
+    add_failed(study, 20)
+    assert [len(follower.look().changed) for _ in range(5)] == [5, 5, 5, 5, 0]
+    follower.check()
 
 
-def test_some_trials_are_had_by_their_numbers(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.observe_all([Trial(0, {"x": 0.5, "y": i / 9}, "failed", error="out") for i in range(9)])
-        study.drop(4, "spilled")
-        found = other.follow()
-        assert found.some([7, 4, 4, 99, -1]) == {4: study.trials[4], 7: study.trials[7]}
-        assert found.some([]) == {}
+def test_some_trials_are_had_by_their_numbers(pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    add_failed(study, 9)
+    study.drop(4, "spilled")
+    some = follower.following.some
+    assert some([7, 4, 4, 99, -1]) == {4: study.trials[4], 7: study.trials[7]}
+    assert some([]) == {}
 
 
 # Who has what
@@ -199,67 +208,60 @@ def test_a_lease_is_seen_while_its_worker_lives(url: str) -> None:
         assert follower.look().leased == ()
 
 
-def test_a_lease_of_a_dead_process_is_lost_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_of_a_dead_process_is_lost_at_once(
+    pair: tuple[Study, Follower], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, follower = pair
     said = "from bopp.study import identity; print(identity.name())"
     dead = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout
-    with opened(url) as study, looking(url) as other:
-        with monkeypatch.context() as patch:
-            patch.setattr(identity, "name", lambda: dead.strip())
-            study.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(identity, "name", lambda: dead.strip())
         study.ask()
-        held = Follower(other).look().leased
-        assert held == (Held(0, dead.strip(), 60.0, lost=True), Held(1, identity.name(), 60.0, lost=False))
+    study.ask()
+    mine = Held(1, identity.name(), 60.0, lost=False)
+    assert follower.look().leased == (Held(0, dead.strip(), 60.0, lost=True), mine)
 
 
-def test_a_lease_that_nobody_renews_is_lost_after_a_while(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.ask()
-        silent = "UPDATE bopp_trials SET worker = NULL, seal = NULL, ticket = 't', lease = 2, lease_until = 1"
-        with engine_of(url).begin() as connection:
-            connection.exec_driver_sql(silent)
-        follower = Follower(other)
-        assert [held.lost for held in follower.look().leased] == [False]  # it may just have been renewed
-        began = time.monotonic()
-        while not follower.look().leased[0].lost:
-            assert time.monotonic() - began < 60.0
-            time.sleep(0.05)
-        assert time.monotonic() - began > 0.4
-
-
-def test_no_lease_is_told_before_the_trials_are_read(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts_of(monkeypatch, 2)
-    with opened(url) as study, looking(url) as other:
-        study.ask(3)
-        follower = Follower(other)
-        look = follower.look()
-        assert (look.whole, look.leased) == (False, ())
-        assert [held.number for held in follower.look_whole().leased] == [0, 1, 2]
+def test_a_lease_that_nobody_renews_is_lost_after_a_while(url: str, pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    study.ask()
+    silent = "UPDATE bopp_trials SET worker = NULL, seal = NULL, ticket = 't', lease = 2, lease_until = 1"
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql(silent)
+    assert [held.lost for held in follower.look().leased] == [False]  # it may just have been renewed
+    began = time.monotonic()
+    wait_for(lambda: follower.look().leased[0].lost, "the lease lasts")
+    assert time.monotonic() - began > 0.4
 
 
 @pytest.mark.parametrize("few", [0, 500])
-def test_leases_are_found_however_many_there_are(url: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leases_are_found_however_many_there_are_once_the_trials_are_read(
+    pair: tuple[Study, Follower], few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts_of(monkeypatch, 2)
     monkeypatch.setattr(following, "FEW", few)
-    with opened(url) as study, looking(url) as other:
-        study.ask(4)
-        study.tell(1, 0.5)
-        assert [held.number for held in Follower(other).look().leased] == [0, 2, 3]
+    study, follower = pair
+    study.ask(4)
+    study.tell(1, 0.5)
+    look = follower.look()
+    assert (look.whole, look.leased) == (False, ())
+    assert [held.number for held in follower.look_whole().leased] == [0, 2, 3]
 
 
-def test_queue_and_pause_are_true_at_each_look(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        follower = Follower(other)
-        assert (follower.look().queued, follower.look().paused) == ((), None)
-        study.enqueue({"x": 0.25, "y": 0.75})
-        study.enqueue({"x": 0.5})
-        study.pause("for lunch")
-        look = follower.look()
-        assert look.queued == ({"x": 0.25, "y": 0.75}, {"x": 0.5})
-        assert look.paused == study.paused
-        assert str(look.paused).endswith("(for lunch)")
-        study.resume()
-        study.ask()
-        look = follower.look()
-        assert (look.queued, look.paused) == (({"x": 0.5},), None)
+def test_queue_and_pause_are_true_at_each_look(pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    assert (follower.look().queued, follower.look().paused) == ((), None)
+    study.enqueue({"x": 0.25, "y": 0.75})
+    study.enqueue({"x": 0.5})
+    study.pause("for lunch")
+    look = follower.look()
+    assert look.queued == ({"x": 0.25, "y": 0.75}, {"x": 0.5})
+    assert look.paused == study.paused
+    assert str(look.paused).endswith("(for lunch)")
+    study.resume()
+    study.ask()
+    look = follower.look()
+    assert (look.queued, look.paused) == (({"x": 0.5},), None)
 
 
 # What is no longer the same
@@ -270,105 +272,82 @@ def refused(follower: Follower, words: str) -> None:
         follower.look()
 
 
-def test_a_study_that_is_deleted_and_made_anew_is_another(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.observe({"x": 0.5, "y": 0.5}, 1.0)
-        follower = Follower(other)
-        follower.look()
-        delete_study(url, "many")
-        refused(follower, "no longer in its store")
-        with opened(url) as anew:
-            anew.observe({"x": 0.5, "y": 0.5}, 1.0)
-            refused(follower, "no longer in its store")
-
-
-@contextmanager
-def followed_file(tmp_path: Path) -> Iterator[tuple[Follower, Path, Study]]:
-    path = tmp_path / "a.db"
-    url = f"sqlite:///{path}"
-    with opened(url) as study, looking(url) as other:
-        study.observe({"x": 0.5, "y": 0.5}, 1.0)
-        follower = Follower(other)
-        follower.look()
-        yield follower, path, study
-
-
-def test_a_file_that_a_copy_replaces_is_another(tmp_path: Path) -> None:
-    with followed_file(tmp_path) as (follower, path, _):
-        shutil.copy(path, tmp_path / "copy.db")
-        os.replace(tmp_path / "copy.db", path)
-        refused(follower, "the file was replaced by another")
-
-
-def test_a_file_that_another_store_replaces_is_another(tmp_path: Path) -> None:
-    with followed_file(tmp_path) as (follower, path, _):
-        with opened(f"sqlite:///{tmp_path}/other.db"):
-            pass
-        os.replace(tmp_path / "other.db", path)
-        refused(follower, "the file was replaced by another")
-
-
-def test_a_file_that_is_overwritten_by_another_store_has_another_study(tmp_path: Path) -> None:
-    with followed_file(tmp_path) as (follower, path, _):
-        with opened(f"sqlite:///{tmp_path}/other.db"):
-            pass
-        path.write_bytes((tmp_path / "other.db").read_bytes())  # the same file to the system
+def test_a_study_that_is_deleted_and_made_anew_is_another(url: str, pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    study.observe({"x": 0.5, "y": 0.5}, 1.0)
+    follower.look()
+    delete_study(url, "many")
+    refused(follower, "no longer in its store")
+    with opened(url) as anew:
+        anew.observe({"x": 0.5, "y": 0.5}, 1.0)
         refused(follower, "no longer in its store")
 
 
-def test_a_file_that_is_put_back_to_an_earlier_state_is_refused(tmp_path: Path) -> None:
-    with followed_file(tmp_path) as (follower, path, study):
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("a copy replaces it", "replaced by another"),
+        ("another store replaces it", "replaced by another"),
+        ("another store overwrites it", "no longer in its store"),  # the same file to the system
+        ("an earlier state is put back", "earlier state"),
+        ("it is gone", "no longer there"),
+    ],
+)
+def test_a_file_that_is_no_longer_the_same_is_refused(tmp_path: Path, how: str, words: str) -> None:
+    path, other = tmp_path / "a.db", tmp_path / "other.db"
+    with opened(f"sqlite:///{path}") as study, looking(f"sqlite:///{path}") as seen:
+        study.observe({"x": 0.5, "y": 0.5}, 1.0)
+        follower = Follower(seen)
+        follower.look()
         earlier = path.read_bytes()
-        study.observe({"x": 0.1, "y": 0.5}, 2.0)
-        follower.look()
-        path.write_bytes(earlier)
-        refused(follower, "replaced by another, or put back to an earlier state")
+        if "another store" in how:
+            opened(f"sqlite:///{other}").close()
+        else:
+            shutil.copy(path, other)
+        if "replaces" in how:
+            os.replace(other, path)
+        elif "overwrites" in how:
+            path.write_bytes(other.read_bytes())
+        elif "earlier" in how:
+            study.observe({"x": 0.1, "y": 0.5}, 2.0)
+            follower.look()
+            path.write_bytes(earlier)
+        else:
+            path.unlink()
+        refused(follower, words)
 
 
-def test_a_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
-    with followed_file(tmp_path) as (follower, path, _):
-        path.unlink()
-        refused(follower, "no longer there")
-
-
-def test_a_study_that_gets_another_space_is_refused(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.observe({"x": 0.5, "y": 0.25}, 1.0)
-        follower = Follower(other)
-        follower.look()
+@pytest.mark.parametrize("what", ["space", "recipe", "knowledge"])
+def test_a_study_that_suggests_otherwise_is_refused_and_a_paused_one_is_not(
+    url: str, pair: tuple[Study, Follower], what: str
+) -> None:
+    study, follower = pair
+    study.observe({"x": 0.5, "y": 0.25}, 1.0)
+    follower.look()
+    study.pause("which changes its row too")
+    assert follower.look().paused is not None
+    study.resume()
+    assert follower.look().paused is None
+    if what == "space":
         narrow = {"x": Float(0, 0.75), "y": study.space.parameters["y"]}
-        with bopp.open_study(url, "many", narrow, migrate=True):
-            refused(follower, "another space, recipe or knowledge")
-        with looking(url) as anew:
-            Follower(anew).check()
-
-
-def test_a_study_that_learns_or_suggests_otherwise_is_refused_and_a_paused_one_is_not(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        follower = Follower(other)
-        follower.look()
-        study.pause("which changes its row too")
-        assert follower.look().paused is not None
-        study.resume()
-        assert follower.look().paused is None
+        bopp.open_study(url, "many", narrow, migrate=True).close()
+    elif what == "recipe":
         study.switch_recipe(Recipe.default())
-        refused(follower, "another space, recipe or knowledge")
-        with looking(url) as anew:
-            second = Follower(anew)
-            second.look()
-            study.switch_knowledge([pseudo.Limits(at_least=0.0)])
-            refused(second, "another space, recipe or knowledge")
+    else:
+        study.switch_knowledge([pseudo.Limits(at_least=0.0)])
+    refused(follower, "another space, recipe or knowledge")
+    with looking(url) as anew:
+        Follower(anew).check()
 
 
-def test_a_damaged_row_is_refused_by_its_number(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.observe({"x": 0.5, "y": 0.25}, 1.0)
-        with engine_of(url).begin() as connection:
-            connection.exec_driver_sql("UPDATE bopp_trials SET value = 2.0")
-        with pytest.raises(StoreError, match="trial 0 of 'many' is not as bopp wrote it"):
-            Follower(other).look()
-        with pytest.raises(StoreError, match="trial 0 of 'many' is not as bopp wrote it"):
-            other.follow().some([0])
+def test_a_damaged_row_is_refused_by_its_number(url: str, pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    study.observe({"x": 0.5, "y": 0.25}, 1.0)
+    with engine_of(url).begin() as connection:
+        connection.exec_driver_sql("UPDATE bopp_trials SET value = 2.0")
+    for read in (follower.look, lambda: follower.following.some([0])):
+        with pytest.raises(StoreError, match="trial 0 of 'many'"):
+            read()
 
 
 # Newer stores
@@ -411,19 +390,18 @@ def statements() -> Iterator[list[tuple[str, Any]]]:
         event.remove(sa.Engine, "before_cursor_execute", hear)
 
 
-def test_a_look_only_reads(url: str) -> None:
-    with opened(url) as study, looking(url) as other:
-        study.enqueue({"x": 0.5, "y": 0.5})
-        study.ask(2)
-        study.pause()
-        before = contents(url)
-        with statements() as heard:
-            follower = Follower(other)
-            follower.check()
-            follower.following.some([0, 1])
-            asked = list(heard)
-        assert contents(url) == before
-        assert {words.split()[0] for words, _ in asked} <= {*READS, "select"}
+def test_a_look_only_reads(url: str, pair: tuple[Study, Follower]) -> None:
+    study, follower = pair
+    study.enqueue({"x": 0.5, "y": 0.5})
+    study.ask(2)
+    study.pause()
+    before = contents(url)
+    with statements() as heard:
+        follower.check()
+        follower.following.some([0, 1])
+        asked = list(heard)
+    assert contents(url) == before
+    assert {words.split()[0] for words, _ in asked} <= {*READS, "select"}
 
 
 def plan(path: Path, statement: str, given: Any) -> list[str]:

@@ -1,14 +1,12 @@
 """Study.observe_all: many results from elsewhere, all of them or none."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from bopp import Float, Optimizer, Problem, Recipe, Trial, open_study
-from bopp.errors import SpaceError, StudyError, TellError
-from bopp.study.store import Store
+from bopp import Float, Optimizer, Recipe, Trial, open_study
+from bopp.errors import SpaceError, TellError
+from support.studies import repeat_writes
 
 SPACE = {"x": Float(0, 1)}
 
@@ -65,16 +63,16 @@ def test_what_is_not_finished_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "error", "complaint"),
+    ("wrong", "error"),
     [
-        (Trial(3, {"x": 2.0}, "done", {"value": 1.0}), SpaceError, "'x': wanted a number in"),
-        (Trial(3, {"x": 0.5}, "done", {"error": 1.0}), TellError, "wanted a trial with value, got Trial"),
-        (Trial(3, {"x": 0.5}, "done"), TellError, "wanted a trial with value, got Trial"),
+        (Trial(3, {"x": 2.0}, "done", {"value": 1.0}), SpaceError),
+        (Trial(3, {"x": 0.5}, "done", {"error": 1.0}), TellError),
+        (Trial(3, {"x": 0.5}, "done"), TellError),
     ],
 )
-def test_one_that_does_not_fit_keeps_all_out(wrong: Trial, error: type[Exception], complaint: str) -> None:
+def test_one_that_does_not_fit_keeps_all_out(wrong: Trial, error: type[Exception]) -> None:
     with open_study("sqlite://", "s", SPACE) as study:
-        with pytest.raises(error, match=complaint):
+        with pytest.raises(error, match="wanted a"):
             study.observe_all([*trials(), wrong])
         assert study.trials == ()
 
@@ -82,21 +80,8 @@ def test_one_that_does_not_fit_keeps_all_out(wrong: Trial, error: type[Exception
 def test_a_transaction_whose_end_was_not_heard_of_is_not_done_twice(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the connection had broken just after the commit: the store tries again."""
-    write = Store.write
-
-    def twice(self: Store, transaction: Callable[..., Any], alone: bool = False) -> Any:
-        write(self, transaction, alone)
-        return write(self, transaction, alone)
-
     with open_study(url, "s", SPACE) as study:
-        monkeypatch.setattr(Store, "write", twice)
+        repeat_writes(monkeypatch)
         kept = study.observe_all(trials())
         assert [trial.number for trial in kept] == [0, 1, 2]
         assert study.trials == kept
-
-
-def test_a_study_that_is_only_looked_at_takes_none(url: str) -> None:
-    open_study(url, "s", Problem(SPACE)).close()
-    with open_study(url, "s", read_only=True) as study, pytest.raises(StudyError, match="opened to look"):
-        study.observe_all(trials())
