@@ -54,29 +54,22 @@ def contest() -> Scores:
     return scores(runs, subjects, PEERS)
 
 
-def test_the_best_value_stands_until_a_better_one_comes() -> None:
-    assert best_so_far(run("a", "bopp", (1, 5.0), (4, 2.0)), 6).tolist() == [5, 5, 5, 2, 2, 2]
+def test_the_best_value_stands_until_a_better_one_comes_or_the_run_ends() -> None:
+    record = run("a", "bopp", (1, 5.0), (4, 2.0))
+    assert best_so_far(record, 6).tolist() == [5, 5, 5, 2, 2, 2]
+    assert best_so_far(record, 3).tolist() == [5, 5, 5]
 
 
-def test_the_best_value_of_a_shorter_run_ends_with_it() -> None:
-    assert best_so_far(run("a", "bopp", (1, 5.0), (4, 2.0)), 3).tolist() == [5, 5, 5]
-
-
-def test_a_regret_is_the_gap_to_the_optimum() -> None:
+def test_a_regret_is_the_gap_to_the_optimum_and_has_a_floor_even_below_it() -> None:
     assert log_regret(np.array([110.0, 101.0]), 100.0) == pytest.approx([1.0, 0.0])
-
-
-def test_a_regret_has_a_floor_even_below_the_optimum() -> None:
     assert log_regret(np.array([1e-12, 0.0, -1e-9]), 0.0) == pytest.approx([np.log10(FLOOR)] * 3)
 
 
 def test_a_share_is_one_at_the_given_points_and_has_a_floor() -> None:
+    floor = np.log10(SHARE_FLOOR)
     shares = log_share(np.array([10.0, 1.0, 0.0]), lowest=0.0, start=10.0)
-    assert shares == pytest.approx([0.0, -1.0, np.log10(SHARE_FLOOR)])
-
-
-def test_nothing_is_left_where_nobody_improved_on_the_given_points() -> None:
-    assert log_share(np.array([3.0]), lowest=3.0, start=3.0) == pytest.approx([np.log10(SHARE_FLOOR)])
+    assert shares == pytest.approx([0.0, -1.0, floor])
+    assert log_share(np.array([3.0]), lowest=3.0, start=3.0) == pytest.approx([floor])  # nobody improved
 
 
 def test_the_best_of_a_problem_is_sought_over_peers_and_seeds() -> None:
@@ -116,12 +109,8 @@ def test_a_shorter_task_keeps_its_last_value() -> None:
     assert found.full_peers() == ("bopp",)
 
 
-def test_ranks_of_those_who_tie_are_shared() -> None:
-    regrets = np.array([[0.0, 1.0], [0.0, 3.0], [5.0, 2.0]])
-    assert mean_ranks(regrets).tolist() == [1.25, 2.25, 2.5]
-
-
-def test_ranks_add_up() -> None:
+def test_ranks_of_those_who_tie_are_shared_and_ranks_add_up() -> None:
+    assert mean_ranks(np.array([[0.0, 1.0], [0.0, 3.0], [5.0, 2.0]])).tolist() == [1.25, 2.25, 2.5]
     regrets = np.random.default_rng(0).integers(0, 4, size=(5, 40)).astype(float)
     assert mean_ranks(regrets).sum() == pytest.approx(15.0)
 
@@ -131,6 +120,7 @@ def test_a_duel_counts_wins_and_losses_on_the_tasks_of_both() -> None:
     found = duel(ours, theirs, ["f01", "f02", "f03", "f04"])
     assert (found.tasks, found.wins, found.losses) == (3, 1, 1)
     assert found.difference.mean == pytest.approx(0.0)
+    assert np.isnan(duel(np.array([1.0]), np.array([np.nan]), ["f01"]).difference.mean)
 
 
 def test_a_duel_seen_from_the_other_side_is_its_mirror() -> None:
@@ -148,11 +138,8 @@ def test_an_interval_contains_the_mean_and_comes_out_the_same_each_time() -> Non
     assert found.low < found.mean < found.high
     assert found.mean == pytest.approx(differences.mean())
     assert interval(differences, kinds) == found
-
-
-def test_the_interval_of_equal_differences_is_a_point() -> None:
-    found = interval(np.full(7, 0.1), list("aabbccc"))
-    assert [found.low, found.mean, found.high] == pytest.approx([0.1] * 3)
+    point = interval(np.full(7, 0.1), list("aabbccc"))
+    assert [point.low, point.mean, point.high] == pytest.approx([0.1] * 3)
 
 
 def test_tasks_of_one_kind_count_as_one_observation() -> None:
@@ -173,23 +160,16 @@ def test_one_kind_alone_has_a_mean_without_an_interval() -> None:
     found = interval(np.array([1.0, 2.0]), ["f01", "f01"])
     assert found.mean == 1.5
     assert np.isnan([found.low, found.high]).all()
-
-
-def test_no_pairs_have_no_mean() -> None:
-    assert np.isnan(duel(np.array([1.0]), np.array([np.nan]), ["f01"]).difference.mean)
+    each = by_kind(np.array([1.0, 3.0, -1.0]), ["a", "a", "b"])
+    assert (each["a"].mean, each["b"].mean) == (2.0, -1.0)
+    assert (each["a"].low, each["a"].high) == (1.0, 3.0)
+    assert np.isnan(each["b"].low)
 
 
 def test_resampled_means_weigh_tasks_alike() -> None:
     means = resampled_means(np.array([[0.0], [0.0], [3.0]]), ["a", "a", "b"])[:, 0]
     assert len(means) == RESAMPLES
     assert {round(mean, 9) for mean in means.tolist()} == {0.0, 1.0, 3.0}  # a twice, one of each, b twice
-
-
-def test_each_kind_has_its_own_mean() -> None:
-    found = by_kind(np.array([1.0, 3.0, -1.0]), ["a", "a", "b"])
-    assert (found["a"].mean, found["b"].mean) == (2.0, -1.0)
-    assert (found["a"].low, found["a"].high) == (1.0, 3.0)
-    assert np.isnan(found["b"].low)
 
 
 def test_a_peer_on_a_subset_is_not_full_and_is_ranked_there(contest: Scores) -> None:
@@ -199,12 +179,9 @@ def test_a_peer_on_a_subset_is_not_full_and_is_ranked_there(contest: Scores) -> 
     there = contest.where(lambda each: each.name in contest.ran_on("slow"))
     assert mean_ranks(there.at(4)).sum() == 6.0
     assert np.isnan(there.row("slow", 5)).all()
-
-
-def test_a_peer_that_has_not_run_reaches_nothing(contest: Scores) -> None:
+    assert len(profiles(there)["slow"]) == len(curves(there)["slow"].mean) == 4
     elsewhere = contest.where(lambda each: each.kind == "f02")
-    assert elsewhere.reach("slow") == 0
-    assert elsewhere.ran_on("slow") == frozenset()
+    assert (elsewhere.reach("slow"), elsewhere.ran_on("slow")) == (0, frozenset())
 
 
 def test_peers_are_taken_out_in_the_order_asked_for(contest: Scores) -> None:
@@ -234,15 +211,7 @@ def test_who_is_best_everywhere_reaches_every_target() -> None:
     found = profiles(scores(runs, [subject("a")], ["bopp", "rival"]))
     assert found["bopp"].tolist() == [0, 0, 0, 0, 1, 1]
     assert found["rival"].tolist() == [0] * 6
-
-
-def test_a_slow_peer_has_a_profile_as_far_as_it_went(contest: Scores) -> None:
-    there = contest.where(lambda each: each.name in contest.ran_on("slow"))
-    assert len(profiles(there)["slow"]) == 4
-
-
-def test_there_is_no_profile_where_nobody_improved_on_the_given_points() -> None:
-    assert profiles(scores([run("a", "bopp", (1, 2.0))], [subject("a")], ["bopp"])) == {}
+    assert profiles(scores(runs[1:], [subject("a")], ["rival"])) == {}  # nobody improved on the given points
 
 
 def test_a_curve_is_the_mean_and_lies_in_its_band(contest: Scores) -> None:
@@ -265,11 +234,6 @@ def test_a_band_has_no_width_where_peers_differ_alike_on_every_task() -> None:
     assert found["rival"].mean - found["bopp"].mean == pytest.approx(np.ones(6))
 
 
-def test_a_slow_peer_has_a_curve_as_far_as_it_went(contest: Scores) -> None:
-    there = contest.where(lambda each: each.name in contest.ran_on("slow"))
-    assert len(curves(there)["slow"].mean) == 4
-
-
 def test_who_ran_on_less_meets_all_full_peers_there(contest: Scores) -> None:
     assert full_field(contest).scores.peers == ("bopp", "rival")
     ((name, field),) = limited_fields(contest).items()
@@ -283,8 +247,8 @@ def test_the_peer_with_the_best_rank_stands_first() -> None:
     runs = [run("a", "bopp", (1, 2.0)), run("a", "rival", (1, 2.0), (4, 1.0))]
     field = full_field(scores(runs, [subject("a")], ["bopp", "rival"]))
     _, _, first, second = standings(field, runs).splitlines()
-    assert first == "| rival | **1.00** | **0.00** | 1.00 | 0 | 1 |"
-    assert second == "| bopp | 2.00 | 0.30 | 1.00 | 0 | 1 |"
+    assert first.split(" | ")[:3] == ["| rival", "**1.00**", "**0.00**"]
+    assert second.split(" | ")[:3] == ["| bopp", "2.00", "0.30"]
 
 
 def test_a_duel_is_shown_only_as_far_as_a_peer_went(contest: Scores) -> None:

@@ -23,6 +23,12 @@ def some_params(task: Task, count: int, seed: int = 0) -> list[Params]:
     return [space.decode(u) for u in space.snap(cube)]
 
 
+def disturbed_tasks(part: str, *groups: str) -> list[Task]:
+    pytest.importorskip("ioh")
+    tasks = import_module("contest.disturbed").tasks(part)
+    return [task for task in tasks if not groups or task.group in groups]
+
+
 def check_list(module: Any) -> None:
     choosing, table = module.tasks("choosing"), module.tasks("table")
     names = [task.name for task in chain(choosing, table)]
@@ -103,7 +109,8 @@ def test_a_whole_number_function_has_the_bounds_and_the_minimum_of_coco(part: st
     from contest import mixint
 
     for task in mixint.tasks(part):
-        coco = mixint.problem(*_key(task))
+        evaluate: Any = task.evaluate
+        coco = mixint.problem(evaluate.function, evaluate.dimension, evaluate.instance)
         low, high = (
             [getattr(one, side) for one in Space(task.space).parameters.values()] for side in ("low", "high")
         )
@@ -115,10 +122,7 @@ def test_a_whole_number_function_has_the_bounds_and_the_minimum_of_coco(part: st
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_disturbed_function_has_its_minimum_where_ioh_has_it(part: str) -> None:
-    pytest.importorskip("ioh")
-    from contest import disturbed
-
-    for task in disturbed.tasks(part):
+    for task in disturbed_tasks(part):
         evaluate: Any = task.evaluate
         names = getattr(evaluate, "relevant", list(evaluate.bbob.space))
         best = dict.fromkeys(task.space, 0.0) | dict(zip(names, evaluate.bbob.problem.optimum.x, strict=True))
@@ -128,26 +132,13 @@ def test_a_disturbed_function_has_its_minimum_where_ioh_has_it(part: str) -> Non
 
 
 def test_a_fifth_of_the_box_crashes() -> None:
-    pytest.importorskip("ioh")
-    from contest import disturbed
-
-    for task in disturbed.tasks("table"):
-        if task.group == "crash":
-            values = [task.evaluate(params, 0).value for params in some_params(task, 1000)]
-            assert np.mean([value is None for value in values]) == pytest.approx(0.2, abs=0.05)
+    for task in disturbed_tasks("table", "crash"):
+        values = [task.evaluate(params, 0).value for params in some_params(task, 1000)]
+        assert np.mean([value is None for value in values]) == pytest.approx(0.2, abs=0.05)
 
 
 def test_noise_depends_on_the_number_of_the_evaluation() -> None:
-    pytest.importorskip("ioh")
-    from contest import disturbed
-
-    for task in disturbed.tasks("table"):
-        if task.group == "noise":
-            [params] = some_params(task, 1)
-            assert task.evaluate(params, 1) == task.evaluate(params, 1)
-            assert task.evaluate(params, 1).value != task.evaluate(params, 2).value
-
-
-def _key(task: Task) -> tuple[int, int, int]:
-    evaluate: Any = task.evaluate
-    return evaluate.function, evaluate.dimension, evaluate.instance
+    for task in disturbed_tasks("table", "noise"):
+        [params] = some_params(task, 1)
+        assert task.evaluate(params, 1) == task.evaluate(params, 1)
+        assert task.evaluate(params, 1).value != task.evaluate(params, 2).value

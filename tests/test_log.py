@@ -12,6 +12,12 @@ from bopp import Float, Int, Optimizer, Problem, minimize, open_study
 SPACE = {"x": Float(0, 1)}
 
 
+@pytest.fixture(autouse=True)
+def everything(caplog: pytest.LogCaptureFixture) -> None:
+    """Log all there is to log."""
+    caplog.set_level(logging.DEBUG, "bopp")
+
+
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     """What was logged since the last time."""
     found = [(record.levelname, record.getMessage()) for record in caplog.records]
@@ -20,7 +26,6 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
 
 
 def test_every_step_of_a_trial_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "bopp")
     optimizer = Optimizer(Problem({"n": Int(1, 9)}, {"error": "minimize", "speed": "maximize"}))
     for n in (3, 4):
         optimizer.enqueue({"n": n})
@@ -45,14 +50,9 @@ def test_every_step_of_a_trial_is_logged(caplog: pytest.LogCaptureFixture) -> No
     assert [len(line) <= 500 for _, line in lines(caplog)] == [True, True]
 
 
-def test_a_suggestion_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "bopp")
+def test_a_study_names_itself(caplog: pytest.LogCaptureFixture) -> None:
     trial = Optimizer(SPACE).ask()
     assert lines(caplog) == [("DEBUG", f"trial 0 suggested: {trial.params}")]
-
-
-def test_a_study_names_itself(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "bopp")
     with open_study("sqlite://", "my study", SPACE) as study:
         trial = study.ask()
         assert caplog.records[-1].study == "my study"  # type: ignore[attr-defined]
@@ -63,10 +63,8 @@ def test_a_study_names_itself(caplog: pytest.LogCaptureFixture) -> None:
         assert [level for level, _ in lines(caplog)] == ["DEBUG", "WARNING"]
         study.observe({"x": 0.5}, 1.0)
         study.observe_all(Optimizer(SPACE, trials=study.trials[:1]).trials)
-        assert [line.partition(":")[2].split(":")[0] for _, line in lines(caplog)] == [
-            " trial 2 observed",
-            " trial 3 observed",
-        ]
+        observed = [line.split(": ")[1] for _, line in lines(caplog)]
+        assert observed == ["trial 2 observed", "trial 3 observed"]
 
 
 ASK_AND_DIE = """
@@ -80,7 +78,6 @@ os._exit(0)
 def test_a_trial_of_a_dead_worker_is_logged_as_taken_over(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    caplog.set_level(logging.DEBUG, "bopp")
     url = f"sqlite:///{tmp_path}/a.db"
     with open_study(url, "s", SPACE) as study:
         subprocess.run([sys.executable, "-c", ASK_AND_DIE, url], check=True)
@@ -90,27 +87,26 @@ def test_a_trial_of_a_dead_worker_is_logged_as_taken_over(
             assert time.monotonic() < deadline  # has to run out
             time.sleep(0.05)
         assert taken.number == left.number
-        wanted = f"study 's': trial 0 taken over from {left.worker}, which fell silent: {left.params}"
-        assert lines(caplog) == [("WARNING", wanted)]
+        [(level, line)] = lines(caplog)
+        assert level == "WARNING"
+        assert f"trial 0 taken over from {left.worker}" in line
         study.release(taken)
         study.ask()
         assert lines(caplog) == [("DEBUG", f"study 's': trial 0 suggested: {left.params}")]  # given back
 
 
 def test_only_the_process_that_asks_and_tells_logs(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    handler = logging.FileHandler(path)
+    handler = logging.FileHandler(tmp_path / "log")
     handler.setFormatter(logging.Formatter("%(process)d %(levelname)s %(message)s"))
+    handler.setLevel(logging.INFO)
     logger = logging.getLogger("bopp")
     logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
     try:
         minimize(lambda params: params["x"], SPACE, budget=4, workers=2, progress=False)
     finally:
-        logger.setLevel(logging.NOTSET)
         logger.removeHandler(handler)
         handler.close()
-    written = path.read_text().splitlines()
+    written = (tmp_path / "log").read_text().splitlines()
     assert len(written) == 4
     assert {line.split()[0] for line in written} == {str(os.getpid())}
 
@@ -129,7 +125,6 @@ def test_nothing_is_printed_unless_somebody_listens() -> None:
 def test_a_trial_that_is_tried_again_was_not_taken_from_anybody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "bopp")
     with open_study(f"sqlite:///{tmp_path}/a.db", "s", {"x": Float(0, 1)}) as study:
         study.fail(study.ask(), "broke", '  File "/me/train.py", line 7, in loss\n')
         study.retry()
