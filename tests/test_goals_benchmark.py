@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,14 @@ BEST = {  # from the literature
 POINTS = [[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [4.0, 4.0]]
 
 
+def marked(problems: Iterable[Problem]) -> list[Any]:
+    """The problems as parameters of a test, the one that takes long for the long run."""
+    return [
+        pytest.param(one, marks=pytest.mark.endurance if one.name == "forest" else [], id=one.name)
+        for one in problems
+    ]
+
+
 def random_points(problem: Problem, count: int) -> Any:
     space = bopp.Space(problem.space)
     U = np.random.default_rng(0).random((count, space.dimension))
@@ -72,7 +81,7 @@ def test_no_problem_is_in_both_parts() -> None:
     assert not functions[0] & functions[1]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("problem", marked(PROBLEMS.values()))
 def test_a_problem_has_as_many_outcomes_as_it_says(problem: Problem) -> None:
     X = random_points(problem, 2)
     objectives, constraints = problem.values(X)
@@ -102,13 +111,7 @@ def test_no_random_point_is_better_than_the_best_known(problem: Problem) -> None
     assert (feasible >= problem.known["best"]).all()
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        pytest.param(one, marks=pytest.mark.endurance if one.name == "forest" else [], id=one.name)
-        for one in SEVERAL
-    ],
-)
+@pytest.mark.parametrize("problem", marked(SEVERAL))
 def test_no_random_points_have_more_than_the_whole_volume(problem: Problem) -> None:
     X = random_points(problem, 20 if problem.name == "forest" else BUDGET)
     objectives, constraints = problem.values(X)

@@ -101,14 +101,21 @@ def old(folder: Path) -> Path:
     return folder / "a.db"
 
 
-@pytest.fixture
-def made(folder: Path) -> Path:
-    """The file of a store with many trials, long enough for several pages."""
-    with open_study(f"sqlite:///{folder}/a.db", "a", SPACE, recipe=Recipe.random(), lease=None) as study:
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A store with many trials, long enough for several pages."""
+    path = tmp_path_factory.mktemp("made") / "a.db"
+    with open_study(f"sqlite:///{path}", "a", SPACE, recipe=Recipe.random(), lease=None) as study:
         for number in range(40):
             study.note(study.tell(study.ask(), float(number)), "n" * 300)
         study.ask()
-    (folder / "a.db.lock").unlink()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def made(folder: Path, content: bytes) -> Path:
+    """The file of a store with many trials."""
+    (folder / "a.db").write_bytes(content)
     return folder / "a.db"
 
 
@@ -267,9 +274,9 @@ def test_a_file_in_wal_mode_is_left_as_it_is(made: Path) -> None:
     with closing(sqlite3.connect(made, isolation_level=None)) as other:
         change = "UPDATE bopp_trials SET notes = hex(zeroblob(9000)), value = 5, seal = NULL WHERE value >= 0"
         other.execute(change)
-        content = made.read_bytes()
+        after = made.read_bytes()
         assert values(looked(made, "a")) == [*[5.0] * 40, None]
-        assert made.read_bytes() == content
+        assert made.read_bytes() == after
 
 
 # what cannot be looked at
@@ -284,13 +291,13 @@ def refusal(act: Callable[[], object]) -> tuple[type[BoppError], str]:
 CONTENTS = [b"", b"S", b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"{}", b"\0" * 8192]
 
 
-@pytest.mark.parametrize("content", [*CONTENTS, None], ids=lambda content: repr(content)[:20])
-def test_what_is_no_store_is_refused_as_ever(folder: Path, content: bytes | None) -> None:
-    if content is None:  # the database of another program
+@pytest.mark.parametrize("wrong", [*CONTENTS, None], ids=lambda wrong: repr(wrong)[:20])
+def test_what_is_no_store_is_refused_as_ever(folder: Path, wrong: bytes | None) -> None:
+    if wrong is None:  # the database of another program
         with closing(sqlite3.connect(folder / "a.db")) as connection:
             connection.execute("CREATE TABLE bookmarks (name)")
     else:
-        (folder / "a.db").write_bytes(content)
+        (folder / "a.db").write_bytes(wrong)
     with unchanged(folder):
         looking = refusal(lambda: looked(folder / "a.db"))
     assert looking == refusal(lambda: open_study(f"sqlite:///{folder}/a.db", "small"))
