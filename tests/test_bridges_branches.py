@@ -42,29 +42,18 @@ def test_nested_branches_are_found() -> None:
         "w1": {"layers": [2, 3, 4, 5]},  # from the least number of layers that was seen with it
         "w2": {"layers": [4, 5]},
     }
-
-
-def test_parents_come_before_what_hangs_on_them() -> None:
     order = list(branches([TREE, SGD, ADAM, DEEP], dict(reversed(PARAMETERS.items()))))
     assert order.index("model") < order.index("opt") < order.index("momentum")
     assert order.index("layers") < order.index("w1")
 
 
-def test_a_parameter_that_no_value_explains_is_left_out() -> None:
+def test_a_parameter_that_no_value_explains_is_left_out_with_all_that_hangs_on_it() -> None:
     twice = [trial(model="tree", depth=3), trial(model="tree"), trial(model="none")]
     assert branches(twice, PARAMETERS).keys() == PARAMETERS.keys() - {"depth"}
-
-
-def test_all_that_hangs_on_what_is_left_out_is_left_out_too() -> None:
     twice = [trial(model="net", opt="sgd", momentum=0.5), trial(model="net", opt="adam"), trial(model="net")]
-    found = branches(twice, PARAMETERS)
-    assert "opt" not in found
-    assert "momentum" not in found
-
-
-def test_a_parameter_that_all_trials_have_or_none_has_is_always_there() -> None:
-    assert branches([TREE, TREE], PARAMETERS) == dict.fromkeys(PARAMETERS)
-    assert branches([], PARAMETERS) == dict.fromkeys(PARAMETERS)
+    assert branches(twice, PARAMETERS).keys() == PARAMETERS.keys() - {"opt", "momentum"}
+    for same in ([], [TREE, TREE]):  # which all have, or none
+        assert branches(same, PARAMETERS) == dict.fromkeys(PARAMETERS)
 
 
 def test_a_value_that_was_not_seen_counts_as_one_without() -> None:
