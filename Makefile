@@ -102,12 +102,12 @@ test-two-processors: .venv/test
 test-bridges: test-optuna test-sklearn test-botorch test-ray
 
 test-optuna test-sklearn test-botorch: test-%: .venv-bridges/%/ready
-	.venv-bridges/$*/bin/python -m pytest tests/bridges/test_$*.py
+	.venv-bridges/$*/bin/python -m pytest -m 'not slow' tests/bridges/test_$*.py
 
 # Ray has no packages for some machines: there its bridge is not tested, and the last line says so
 test-ray:
 	if $(MAKE) .venv-bridges/ray/ready; \
-	then .venv-bridges/ray/bin/python -m pytest tests/bridges/test_ray.py; \
+	then .venv-bridges/ray/bin/python -m pytest -m 'not slow' tests/bridges/test_ray.py; \
 	else echo "Ray does not install here: its bridge was not tested"; fi
 
 lint: .venv/test
