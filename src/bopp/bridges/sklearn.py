@@ -265,9 +265,9 @@ def _foreign(name: str, values: Any) -> Foreign:
         return Foreign(values)
     if isinstance(values, np.ndarray):
         values = values.tolist()
-    if isinstance(values, list | tuple | range):
-        return options(values)
     try:
+        if isinstance(values, list | tuple | range):
+            return options(values)
         return Foreign(from_distribution(values))
     except SpaceError as error:
         raise SpaceError(f"{name!r}: {error}") from None
