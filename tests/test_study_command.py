@@ -453,6 +453,12 @@ def test_a_long_reason_is_cut() -> None:
     assert str(caught.value) == "x" * (LONGEST_REASON - 3) + "end"
 
 
+def test_an_error_has_the_exit_code_of_the_command() -> None:
+    with pytest.raises(CommandError) as caught:
+        Command("sh -c 'exit 3'")({})
+    assert caught.value.exit_code == 3
+
+
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     Command("echo 1")({})

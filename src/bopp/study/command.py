@@ -71,7 +71,8 @@ class Command:
         )
         if code != 0:
             failed = MissingCommand if self.shell and code == NOT_FOUND else CommandError
-            raise failed(f"{_ending(code)}: {in_short(err) or in_short(out) or 'nothing was printed'}")
+            reason = in_short(err) or in_short(out) or "nothing was printed"
+            raise failed(f"{_ending(code)}: {reason}", exit_code=code)
         return value_in(out)
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
