@@ -13,7 +13,6 @@ from scipy.stats import norm
 from bopp.acquisition import (
     MES,
     UCB,
-    Acquisition,
     Scores,
     differentiated,
     ei,
@@ -30,16 +29,8 @@ from bopp.errors import RecipeError
 from bopp.known import Known
 from support.toys import known, smooth
 
-ALL: list[Callable[[Array, Array, Known], Scores]] = [
-    pi,
-    ei,
-    log_ei,
-    UCB(),
-    UCB(paper_beta),
-    MES(),
-    MES(3),
-    est,
-]
+Given = Callable[[Array, Array, Known], Scores]
+ALL: list[Given] = [pi, ei, log_ei, UCB(), UCB(paper_beta), MES(), MES(3), est]
 EDGES = [-1.0, -30.0]  # where log_h changes its formula
 BESIDE_EDGES = [edge + sign * 10.0**power for edge in EDGES for sign in (-1, 1) for power in range(-15, 0)]
 Z = np.array([*-np.geomspace(1e6, 1e-6, 60), 0.0, *np.geomspace(1e-6, 1e6, 60), *EDGES, *BESIDE_EDGES])
@@ -78,6 +69,18 @@ def test_pi_and_ei_are_the_papers_formulas() -> None:
     np.testing.assert_allclose(pi(mean, sd, toy())[0], norm.cdf(z), rtol=1e-12)
     wanted = (mean - toy().best) * norm.cdf(z) + sd * norm.pdf(z)
     np.testing.assert_allclose(ei(mean, sd, toy())[0], wanted, rtol=1e-9)
+    np.testing.assert_allclose(ei(mean, sd, toy())[0], np.exp(log_ei(mean, sd, toy())[0]), rtol=1e-13)
+
+
+def test_ucb_is_the_mean_plus_root_beta_sds() -> None:
+    mean, sd = beliefs()
+    for beta in (0.0, 4.0, 7.3):
+        np.testing.assert_allclose(UCB(beta)(mean, sd, toy())[0], mean + math.sqrt(beta) * sd, rtol=1e-14)
+    by_t_and_d = UCB(lambda t, d: float(10 * t + d))(mean, sd, toy())[0]
+    np.testing.assert_allclose(by_t_and_d, mean + math.sqrt(32.0) * sd, rtol=1e-14)
+    for bad in (-1.0, -1e-9, math.nan, math.inf):
+        with pytest.raises(RecipeError, match=f"beta.*{bad!r}"):
+            UCB(bad)
 
 
 @pytest.mark.parametrize("ceiling", [math.inf, 2.0])
@@ -95,11 +98,6 @@ def test_ei_of_a_certain_value_is_its_difference_to_the_best(ceiling: float) -> 
     among = ei(seen.best + gaps, np.array([0.3, 0.0, 0.3, 0.0]), seen)[0]
     alone = ei(seen.best + gaps[[0, 2]], np.array([0.3, 0.3]), seen)[0]
     np.testing.assert_array_equal(among[[0, 2]], alone)
-
-
-def test_ei_is_the_exponential_of_log_ei() -> None:
-    mean, sd = beliefs()
-    np.testing.assert_allclose(ei(mean, sd, toy())[0], np.exp(log_ei(mean, sd, toy())[0]), rtol=1e-13)
 
 
 def exact_h(z: float) -> tuple[float, float]:
@@ -132,31 +130,6 @@ def test_log_ei_is_exact_where_the_improvement_underflows() -> None:
         assert by_sd[0] == pytest.approx((1.0 - by_z * z) / 0.5, rel=1e-9)
 
 
-@pytest.mark.parametrize("beta", [0.0, 4.0, 7.3])
-def test_ucb_with_a_number_is_the_mean_plus_root_beta_sds(beta: float) -> None:
-    mean, sd = beliefs()
-    np.testing.assert_allclose(UCB(beta)(mean, sd, toy())[0], mean + math.sqrt(beta) * sd, rtol=1e-14)
-
-
-def test_ucb_gives_its_beta_the_iteration_and_the_dimension() -> None:
-    asked = []
-
-    def beta(t: int, d: int) -> float:
-        asked.append((t, d))
-        return 9.0
-
-    mean, sd = beliefs()
-    np.testing.assert_allclose(UCB(beta)(mean, sd, toy())[0], mean + 3.0 * sd, rtol=1e-14)
-    assert asked == [(3, 2)]
-
-
-@pytest.mark.parametrize("beta", [-1.0, -1e-9, math.nan, math.inf])
-def test_a_beta_out_of_range_is_named(beta: float) -> None:
-    with pytest.raises(RecipeError, match="beta") as caught:
-        UCB(beta)
-    assert repr(beta) in str(caught.value)
-
-
 @pytest.mark.parametrize("t", [1, 2, 17, 100])
 @pytest.mark.parametrize("d", [1, 2, 6])
 @pytest.mark.parametrize("delta", [0.1, 0.01])
@@ -166,11 +139,10 @@ def test_betas_are_those_of_the_paper(t: int, d: int, delta: float) -> None:
     confidence = 2 * math.log(2 * math.pi**2 * t**2 / (3 * delta))
     fineness = 2 * d * math.log(t**2 * d * b * r * math.sqrt(math.log(4 * d * a / delta)))
     assert theorem_beta(t, d, delta, a, b, r) == pytest.approx(confidence + fineness)
-
-
-def test_the_papers_delta_is_a_tenth() -> None:
-    assert paper_beta(7, 3) == paper_beta(7, 3, 0.1)
-    assert theorem_beta(7, 3) == theorem_beta(7, 3, 0.1, 1.0, 1.0, 1.0)
+    assert (paper_beta(t, d), theorem_beta(t, d)) == (
+        paper_beta(t, d, 0.1),
+        theorem_beta(t, d, 0.1, 1.0, 1.0, 1.0),
+    )
 
 
 @pytest.mark.parametrize("samples", [1, 5, 16])
@@ -217,16 +189,6 @@ def test_a_function_that_returns_the_score_alone_gets_derivatives() -> None:
     np.testing.assert_allclose(score, own(mean, sd, toy()))
     np.testing.assert_allclose(by_mean, 2 * mean * np.sqrt(sd), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(by_sd, mean**2 / (2 * np.sqrt(sd)), rtol=1e-6, atol=1e-7)
-
-
-def test_derivatives_that_a_function_gives_are_taken_as_they_are() -> None:
-    mean, sd = beliefs()
-
-    def own(mean: Array, sd: Array, known: Known) -> Scores:
-        return mean, np.full_like(mean, 5.0), np.full_like(mean, 7.0)
-
-    acquisition: Acquisition = own
-    score, by_mean, by_sd = differentiated(acquisition, mean, sd, toy())
-    assert np.array_equal(score, mean)
-    assert set(by_mean) == {5.0}
-    assert set(by_sd) == {7.0}
+    given = mean, np.full_like(mean, 5.0), np.full_like(mean, 7.0)  # these are taken as they are
+    for got, wanted in zip(differentiated(lambda *_: given, mean, sd, toy()), given, strict=True):
+        assert np.array_equal(got, wanted)

@@ -59,8 +59,8 @@ def test_in_a_narrower_range_only_what_fits_counts() -> None:
 @pytest.mark.parametrize(
     ("space", "words"),
     [
-        ({"x": Float(0, 1)}, "'n' is no longer in the space: keep it as Fixed"),
-        ({**SPACE, "m": Int(0, 1)}, "'m' is new in the space: wanted the value that it had so far"),
+        ({"x": Float(0, 1)}, "'n' is no longer in the space"),
+        ({**SPACE, "m": Int(0, 1)}, "'m' is new in the space"),
     ],
 )
 def test_trials_of_another_problem_are_refused(space: Any, words: str) -> None:
@@ -69,12 +69,15 @@ def test_trials_of_another_problem_are_refused(space: Any, words: str) -> None:
         minimize(1, space, trials=first.trials)
 
 
+HERE = {"x": 0.5, "n": 1}
+
+
 @pytest.mark.parametrize(
-    "wrong", [["x"], [Trial(1, {"x": 0.5, "n": 1})], [Trial(0, {"x": 0.5, "n": 1}, "done", {"loss": 1.0})]]
+    "wrong", ["x", Trial(1, HERE), Trial(0, HERE, "done", {"loss": 1.0}), Trial(0, HERE, "dropped")]
 )
 def test_what_is_no_trial_of_this_problem_is_named(wrong: Any) -> None:
-    with pytest.raises(TellError, match="trials: wanted trial 0 with a value if it is done, got"):
-        minimize(1, trials=wrong)
+    with pytest.raises(TellError, match=r"wanted trial 0 .*got"):
+        minimize(1, trials=[wrong])
 
 
 def test_what_no_longer_applies_is_left_out() -> None:
@@ -93,8 +96,3 @@ def test_a_trial_that_was_dropped_on_purpose_stays_dropped() -> None:
     assert adopted(Problem(SPACE), [trial], NOW) == (trial,)
     assert adopted(Problem({"y": Float(0, 1)}), [trial], NOW) == (trial,)
     assert replace(trial.restored(), superseded=()).value == 1.0
-
-
-def test_a_dropped_trial_without_a_record_is_no_trial() -> None:
-    with pytest.raises(TellError, match="wanted trial 0"):
-        minimize(1, trials=[Trial(0, {"x": 0.5, "n": 1}, "dropped")])

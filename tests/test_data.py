@@ -20,19 +20,9 @@ def test_a_sum_has_the_rows_of_the_left_then_those_of_the_right() -> None:
     assert np.asarray(both.noise).tolist() == [0.0, 0.5, 0.1, 0.25]
     assert len(left) == 3
     assert len(both) == 4
-
-
-def test_empty_data_are_neutral_in_a_sum() -> None:
-    for both in (three() + Data.empty(2), Data.empty(2) + three()):
-        assert np.array_equal(both.X, three().X)
-        assert np.array_equal(both.y, three().y)
-        assert np.array_equal(np.asarray(both.noise), np.asarray(three().noise))
-
-
-def test_one_noise_is_given_to_every_point_and_none_is_zero() -> None:
-    X, y = np.zeros((2, 1)), np.zeros(2)
-    assert np.asarray(Data(X, y, 0.3).noise).tolist() == [0.3, 0.3]
-    assert np.asarray(Data(X, y).noise).tolist() == [0.0, 0.0]
+    for same in (left + Data.empty(2), Data.empty(2) + left):
+        for name in ("X", "y", "noise"):
+            assert np.array_equal(getattr(same, name), getattr(left, name))
 
 
 def test_rows_are_taken_by_slice_and_by_index_with_repeats() -> None:
@@ -43,23 +33,17 @@ def test_rows_are_taken_by_slice_and_by_index_with_repeats() -> None:
     assert np.asarray(rows.noise).tolist() == [0.1, 0.0, 0.1]
 
 
-def test_data_cannot_be_changed_in_place() -> None:
-    data = three()
-    for array in (data.X, data.y, np.asarray(data.noise)):
+def test_data_are_floats_that_cannot_be_changed_and_arrays_stay_the_callers_own() -> None:
+    X, y, noise = np.zeros((2, 1), dtype=int), np.zeros(2), np.full(2, 0.5)
+    data = Data(X, y, noise)
+    X[0], y[0], noise[0] = 5, 5.0, 5.0
+    assert (data.X[0, 0], data.y[0], data.noise[0]) == (0.0, 0.0, 0.5)
+    for array in (data.X, data.y, data.noise):
+        assert array.dtype == np.float64
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9.0
-
-
-def test_the_arrays_that_were_given_stay_the_callers_own() -> None:
-    X, y, noise = np.zeros((2, 1)), np.zeros(2), np.zeros(2)
-    data = Data(X, y, noise)
-    X[0], y[0], noise[0] = 5.0, 5.0, 5.0
-    assert data.X[0, 0] == data.y[0] == np.asarray(data.noise)[0] == 0.0
-
-
-def test_whole_numbers_become_floats() -> None:
-    data = Data(np.array([[0, 1]]), np.array([2]))
-    assert data.X.dtype == data.y.dtype == np.float64
+    assert Data(X, y, 0.3).noise.tolist() == [0.3, 0.3]
+    assert Data(X, y).noise.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(("X", "y"), [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])

@@ -59,45 +59,37 @@ def theta_of(gp: GP) -> Array:
 
 
 @pytest.mark.parametrize(
-    "fit", [SIMPLE, MaximumLikelihood(), replace(SIMPLE, variance=1.3), SliceSampling(UNTRENDED)]
+    "fit",
+    [
+        SIMPLE,
+        MaximumLikelihood(),
+        replace(SIMPLE, variance=1.3),
+        SliceSampling(UNTRENDED),
+        MAP(),
+        SliceSampling(),
+    ],
 )
 @pytest.mark.parametrize("kernel", ALL_KERNELS)
 def test_gradient_of_the_density_is_its_difference_quotient(fit: MAP, kernel: Kernel) -> None:
-    data = noisy()
-    theta = np.log([0.4, 0.9, 1.3, 0.02] if kernel.ard else [0.4, 1.3, 0.02])
+    data, trended = noisy(), fit.priors == TREND
+    theta = np.log([*([0.4, 0.9] if kernel.ard else [0.4]), *([0.2] if trended else []), 1.3, 0.02])
     gradient = fit.log_density(theta, data, kernel)[1]
     wanted = slope(lambda theta: fit.log_density(theta, data, kernel)[0], theta)
     np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("fit", [MAP(TREND), SliceSampling(TREND)])
-@pytest.mark.parametrize("kernel", ALL_KERNELS)
-def test_gradient_of_the_density_with_a_trend_is_its_difference_quotient(fit: MAP, kernel: Kernel) -> None:
-    data = noisy()
-    theta = np.log([0.4, 0.9, 0.2, 1.3, 0.02] if kernel.ard else [0.4, 0.2, 1.3, 0.02])
-    gradient = fit.log_density(theta, data, kernel)[1]
-    wanted = slope(lambda theta: fit.log_density(theta, data, kernel)[0], theta)
-    np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
-
-
-def test_density_with_a_trend_is_likelihood_times_lognormal_priors() -> None:
-    data, priors = noisy(), TREND
-    theta = np.log([0.4, 0.9, 0.2, 1.3, 0.02])
-    likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02, 0.2).log_likelihood(data)
-    rows = [priors.lengthscale, priors.lengthscale, LogNormal(-3.0, 3.0), priors.variance, priors.noise]
+@pytest.mark.parametrize("priors", [UNTRENDED, TREND])
+def test_density_is_likelihood_times_lognormal_priors(priors: Priors) -> None:
+    data, trend = noisy(), [0.2] if priors is TREND else []
+    theta = np.log([0.4, 0.9, *trend, 1.3, 0.02])
+    likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02, *trend).log_likelihood(data)
+    rows = [priors.lengthscale] * 2 + [LogNormal(-3.0, 3.0)] * len(trend) + [priors.variance, priors.noise]
     log_prior = sum(-0.5 * ((t - row.mean) / row.sd) ** 2 for t, row in zip(theta, rows, strict=True))
-    density = MAP(TREND).log_density(theta, data, Matern52())[0]
-    assert density == pytest.approx(likelihood + log_prior, rel=1e-10)
-
-
-def test_density_is_likelihood_times_lognormal_priors() -> None:
-    data, priors = noisy(), UNTRENDED
-    theta = np.log([0.4, 0.9, 1.3, 0.02])
-    likelihood = GP(Matern52(), np.exp(theta[:2]), 1.3, 0.02).log_likelihood(data)
-    rows = [priors.lengthscale, priors.lengthscale, priors.variance, priors.noise]
-    log_prior = sum(-0.5 * ((t - row.mean) / row.sd) ** 2 for t, row in zip(theta, rows, strict=True))
-    assert SIMPLE.log_density(theta, data, Matern52())[0] == pytest.approx(likelihood + log_prior, rel=1e-10)
-    assert MAP(None).log_density(theta, data, Matern52())[0] == pytest.approx(likelihood, rel=1e-10)
+    assert MAP(priors).log_density(theta, data, Matern52())[0] == pytest.approx(
+        likelihood + log_prior, rel=1e-10
+    )
+    if not trend:
+        assert MAP(None).log_density(theta, data, Matern52())[0] == pytest.approx(likelihood, rel=1e-10)
 
 
 @pytest.mark.parametrize("fit", [SIMPLE, MaximumLikelihood(), MAP()])
@@ -147,21 +139,15 @@ def test_a_column_without_effect_gets_the_longer_lengthscale() -> None:
     assert gp.lengthscale[0] > 3.0 * gp.lengthscale[1]
 
 
-@pytest.mark.parametrize("kernel", ALL_KERNELS)
-def test_ard_decides_how_many_lengthscales_there_are(kernel: Kernel) -> None:
-    assert len(fitted(MAP(), noisy(12, 3), kernel).lengthscale) == (3 if kernel.ard else 1)
-
-
 @pytest.mark.parametrize("fit", [MAP(variance=2.0, noise=1e-3), MaximumLikelihood(variance=2.0, noise=1e-3)])
 @pytest.mark.parametrize("n", [3, 30, 150])
 def test_fixed_values_stay_fixed(fit: MAP, n: int) -> None:
     gp = fitted(fit, noisy(n), Matern52())
     assert gp.variance == pytest.approx(2.0, rel=1e-12)
     assert gp.noise == pytest.approx(1e-3, rel=1e-12)
-
-
-def test_a_fixed_noise_below_the_floor_is_kept() -> None:
-    assert fitted(MAP(noise=1e-9), noisy(), Matern52()).noise == pytest.approx(1e-9, rel=1e-12)
+    assert fitted(replace(fit, noise=1e-9), noisy(n), Matern52()).noise == pytest.approx(
+        1e-9
+    )  # below the floor
 
 
 @pytest.mark.parametrize("fit", [MAP, MaximumLikelihood])
@@ -180,6 +166,7 @@ def test_lengthscales_keep_between_their_bounds(fit: Any, bounds: tuple[float, f
 def test_few_points_are_enough(kernel: Kernel, n: int, fit: MAP) -> None:
     data = smooth(5, 2, seed=0)[:n]
     for belief in fit(data, kernel, np.random.default_rng(0)):
+        assert len(gp_of(belief).lengthscale) == (2 if kernel.ard else 1)
         assert np.all(np.isfinite(theta_of(gp_of(belief))))
         assert np.all(np.isfinite(belief(data.X)))
 
@@ -203,7 +190,7 @@ class Counting:
         return Matern52()(r2)
 
 
-@pytest.mark.parametrize("fit", [MAP(largest=20), SliceSampling(largest=20, samples=1, burn_in=1)])
+@pytest.mark.parametrize("fit", [MAP(largest=20), SliceSampling(None, largest=20, samples=1, burn_in=1)])
 @pytest.mark.parametrize(("n", "most"), [(60, 20), (300, 20), (15, 15)])
 def test_no_more_than_the_largest_number_of_points_speak(fit: MAP, n: int, most: int) -> None:
     kernel = Counting([])
@@ -226,12 +213,6 @@ def test_many_points_are_fitted_about_as_well_as_by_a_full_climb(n: int) -> None
 def test_maxima_do_not_depend_on_randomness(fit: MAP) -> None:
     first, second = (theta_of(fitted(fit, noisy(), Matern52(), seed)) for seed in (0, 1))
     assert np.array_equal(first, second)
-
-
-def test_maximum_likelihood_has_no_priors() -> None:
-    fit = MaximumLikelihood(variance=1.0, noise=1e-4, largest=50)
-    assert (fit.priors, fit.variance, fit.noise, fit.largest) == (None, 1.0, 1e-4, 50)
-    assert (fit.refit, fit.second_noise) == (0.0, None)
 
 
 def correlation(chain: list[Array]) -> float:
@@ -293,14 +274,6 @@ def test_a_slice_step_moves_one_coordinate_and_not_its_argument() -> None:
     assert (moved != theta).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("samples", [1, 6])
-def test_slice_sampling_draws_different_models(samples: int) -> None:
-    models = SliceSampling(samples=samples)(noisy(), Matern52(), np.random.default_rng(0))
-    assert len(models) == samples
-    assert len({tuple(theta_of(gp_of(model))) for model in models}) == samples
-    assert models.weights == (1.0 / samples,) * samples
-
-
 def test_sampled_hyperparameters_lie_around_the_most_probable_ones() -> None:
     data = noisy(40)
     top = SIMPLE.log_density(theta_of(fitted(SIMPLE, data, Matern52())), data, Matern52())[0]
@@ -340,41 +313,26 @@ def test_slice_sampling_keeps_fixed_values_and_depends_on_the_seed_alone() -> No
         assert gp.noise == pytest.approx(1e-3, rel=1e-12)
     assert [theta_of(gp).tolist() for gp in first] == [theta_of(gp).tolist() for gp in again]
     assert [theta_of(gp).tolist() for gp in first] != [theta_of(gp).tolist() for gp in other]
-
-
-def test_slice_sampling_without_priors_and_of_many_points_works() -> None:
-    fit = SliceSampling(priors=None, samples=2, burn_in=1, thinning=1, largest=20)
-    models = fit(noisy(60), Matern52(), np.random.default_rng(0))
-    assert len(models) == 2
-    assert all(np.all(np.isfinite(theta_of(gp_of(model)))) for model in models)
+    assert len({tuple(theta_of(gp)) for gp in first}) == 3
+    assert fit(noisy(), Matern52(), np.random.default_rng(0)).weights == (1 / 3, 1 / 3, 1 / 3)
 
 
 # what is fitted anew, and when
 
 
-@pytest.mark.parametrize("refit", [1e-9, 0.03, 0.1, 0.5, 1.0])
-def test_milestones_are_passed_one_after_the_other(refit: float) -> None:
+@pytest.mark.parametrize("refit", [0.0, 1e-9, 0.03, 0.1, 0.5, 1.0])
+def test_milestones_are_passed_one_after_the_other_and_data_grow_by_the_share_in_between(
+    refit: float,
+) -> None:
     """Each is at most so many values, and the one of its own number: it does not matter when one asks."""
     fit = MAP(refit=refit)
     due = [fit.milestone(n) for n in range(1, 2000)]
     assert all(1 <= milestone <= n for n, milestone in enumerate(due, 1))
     assert due == sorted(due)
     assert all(fit.milestone(milestone) == milestone for milestone in set(due))
-
-
-@pytest.mark.parametrize("refit", [0.03, 0.1, 0.5, 1.0])
-def test_between_milestones_data_grow_by_the_share_and_no_more(refit: float) -> None:
-    fit = MAP(refit=refit)
-    passed = sorted({fit.milestone(n) for n in range(1, 5000)})
-    grown = np.diff(passed)
-    assert np.all(grown <= np.maximum(1, refit * np.array(passed[:-1])))
-    assert np.all(grown + 1 > refit * np.array(passed[:-1]))  # not sooner than a whole number has to be
-    assert len(passed) < 1000
-
-
-@pytest.mark.parametrize("n", [0, 1, 7, 100, 12345])
-def test_without_a_share_every_number_is_a_milestone(n: int) -> None:
-    assert MAP(refit=0.0).milestone(n) == n
+    passed = np.array(sorted(set(due)))
+    assert np.all(np.diff(passed) <= np.maximum(1, refit * passed[:-1]))
+    assert np.all(np.diff(passed) + 1 > refit * passed[:-1])  # not sooner than a whole number has to be
 
 
 def test_the_least_noise_bounds_the_noise_that_is_fitted() -> None:
@@ -404,63 +362,41 @@ def test_the_best_quarter_and_others_from_end_to_end_tell_most(n: int, most: flo
         assert others[-1] == n - 1
         gaps = np.diff(others)
         assert gaps.max() - gaps.min() <= 1
-
-
-@pytest.mark.parametrize("most", [5, 6, 1000, math.inf])
-def test_of_few_values_all_tell(most: float) -> None:
-    assert telling(np.array([3.0, 1.0, 2.0, 1.0, 5.0]), most).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_equal_values_tell_in_the_order_of_their_rows() -> None:
-    assert telling(np.zeros(9), 4).tolist() == [0, 1, 4, 8]
+    for enough in (n, n + 1, math.inf):  # then all tell
+        assert telling(y, enough).tolist() == list(range(n))
+    assert telling(np.zeros(9), 4).tolist() == [0, 1, 4, 8]  # equal values in the order of their rows
 
 
 BAD: list[tuple[str, Any]] = [
     *product(("lengthscale",), ((0.0, 1.0), (2.0, 1.0), (1.0, math.inf), (1.0,))),
-    *product(("variance", "noise"), (0.0, -1.0, math.nan, math.inf)),
+    *product(
+        ("variance", "noise", "least_noise", "tolerance", "second_noise"), (0.0, -1.0, math.nan, math.inf)
+    ),
     *product(("largest",), (0, -5)),
+    *product(("refit",), (-0.1, 1.1, math.nan)),
+    *product(("seen",), (0, -1, 0.5, math.nan)),
+    *product(("starts",), (0, -1, 1.5, "many")),
+    ("second_noise", "little"),
 ]
 
 
-@pytest.mark.parametrize("fit", [MAP, MaximumLikelihood, SliceSampling])
-@pytest.mark.parametrize(("name", "value"), BAD)
+@pytest.mark.parametrize(
+    ("fit", "name", "value"),
+    [
+        *((fit, *bad) for fit in (MAP, SliceSampling) for bad in BAD),
+        *(
+            (MaximumLikelihood, *bad)
+            for bad in BAD
+            if bad[0] in ("lengthscale", "variance", "noise", "largest")
+        ),
+        *((SliceSampling, name, value) for name, value in (("samples", 0), ("thinning", 0), ("burn_in", -1))),
+        (Priors, "trend", 0.1),
+    ],
+)
 def test_a_setting_out_of_range_is_named(fit: Any, name: str, value: Any) -> None:
     with pytest.raises(RecipeError, match=name) as caught:
         fit(**{name: value})
     assert repr(value) in str(caught.value)
-
-
-@pytest.mark.parametrize("fit", [MAP, SliceSampling])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *product(("least_noise", "tolerance"), (0.0, -1.0, math.nan, math.inf)),
-        *product(("refit",), (-0.1, 1.1, math.nan)),
-        *product(("seen",), (0, -1, 0.5, math.nan)),
-    ],
-)
-def test_a_setting_of_fits_at_milestones_out_of_range_is_named(fit: Any, name: str, value: Any) -> None:
-    with pytest.raises(RecipeError, match=name) as caught:
-        fit(**{name: value})
-    assert repr(value) in str(caught.value)
-
-
-def test_a_prior_of_the_trend_that_is_none_is_named() -> None:
-    with pytest.raises(RecipeError, match="trend"):
-        Priors(trend=0.1)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("name", "value"), [("samples", 0), ("thinning", 0), ("burn_in", -1)])
-def test_a_chain_of_no_length_is_named(name: str, value: int) -> None:
-    with pytest.raises(RecipeError, match=name) as caught:
-        SliceSampling(**{name: value})  # type: ignore[arg-type]
-    assert repr(value) in str(caught.value)
-
-
-def test_fits_are_values() -> None:
-    assert MAP() == MAP()
-    assert replace(MAP(), noise=0.1) != MAP()
-    assert hash(SliceSampling()) == hash(SliceSampling())
 
 
 def waves_with_noise(noise: float, n: int = 20, seed: int = 0) -> Data:
@@ -501,12 +437,6 @@ def test_a_second_noise_changes_nothing_where_values_are_smooth_or_the_noise_is_
     )
 
 
-@pytest.mark.parametrize("second_noise", [0.0, -1.0, math.inf, math.nan, "little"])
-def test_a_second_noise_that_is_none_is_refused(second_noise: Any) -> None:
-    with pytest.raises(RecipeError, match="second_noise"):
-        MAP(second_noise=second_noise)
-
-
 def several_hills(seed: int) -> Data:
     """Few values of a function that is rough in one parameter: the likelihood has several tops."""
     rng = np.random.default_rng(seed)
@@ -535,20 +465,9 @@ def test_the_end_is_above_every_start() -> None:
     heights = [fit.log_density(theta, data, Matern52())[0] for theta in (best, second, start)]
     assert heights[0] >= heights[1]
     assert heights[0] >= heights[2]
-    assert fit.log_density(theta_of(fitted(fit, data, Matern52())), data, Matern52())[0] > heights[0]
-
-
-def test_several_starts_end_the_same_each_time() -> None:
-    data, fit = several_hills(0), MAP(starts=4)
-    assert (
-        theta_of(fitted(fit, data, Matern52())).tolist() == theta_of(fitted(fit, data, Matern52())).tolist()
-    )
-
-
-@pytest.mark.parametrize("starts", [0, -1, 1.5, "many"])
-def test_a_number_of_starts_that_is_none_is_refused(starts: Any) -> None:
-    with pytest.raises(RecipeError, match="starts"):
-        MAP(starts=starts)
+    end, again = (theta_of(fitted(fit, data, Matern52())) for _ in range(2))
+    assert fit.log_density(end, data, Matern52())[0] > heights[0]
+    assert np.array_equal(end, again)
 
 
 def test_the_defaults_of_a_part_are_the_recommended_settings() -> None:
@@ -557,3 +476,8 @@ def test_the_defaults_of_a_part_are_the_recommended_settings() -> None:
     assert replace(recipe.fit, starts=80) == MAP(starts=80)  # type: ignore[type-var]
     sampling = SliceSampling()
     assert MAP(**{name: getattr(sampling, name) for name in vars(MAP())}) == MAP()
+    assert MAP(noise=0.1) != MAP() == MAP()
+    assert hash(SliceSampling()) == hash(SliceSampling())
+    fit = MaximumLikelihood(variance=1.0, noise=1e-4, largest=50)
+    assert (fit.priors, fit.variance, fit.noise, fit.largest) == (None, 1.0, 1e-4, 50)
+    assert (fit.refit, fit.second_noise) == (0.0, None)

@@ -63,20 +63,17 @@ def the_history(optimizer: Optimizer) -> Any:
     return optimizer.problem.history(optimizer.trials, X)
 
 
+def mirrored(x: float, y: float) -> dict[str, float]:
+    found = gramacy(x, y)
+    return {"value": -found["value"], "wavy": -found["wavy"], "round": 7.0 - found["round"]}
+
+
 def test_the_best_feasible_value_is_found_at_the_edge_of_what_is_allowed() -> None:
-    result = optimize(gramacy, gramacy_problem(), budget=30, progress=False)
-    assert 0.5997 < (result.best.value or 0.0) < 0.602
-
-
-def test_at_least_is_heeded_as_at_most_is() -> None:
-    def mirrored(x: float, y: float) -> dict[str, float]:
-        found = gramacy(x, y)
-        return {"value": -found["value"], "wavy": -found["wavy"], "round": 7.0 - found["round"]}
-
-    limits = [AtLeast("wavy", 0.0), AtLeast("round", 7.0)]
-    problem = Problem(SQUARE, {"value": "maximize"}, limits)
-    result = optimize(mirrored, problem, budget=30, progress=False)
-    assert -0.602 < (result.best.value or 0.0) < -0.5997
+    """With `AtMost`, and with `AtLeast` of the same values upside down."""
+    upside_down = Problem(SQUARE, {"value": "maximize"}, [AtLeast("wavy", 0.0), AtLeast("round", 7.0)])
+    for function, problem in ((gramacy, gramacy_problem()), (mirrored, upside_down)):
+        result = optimize(function, problem, budget=30, progress=False)
+        assert 0.5997 < abs(result.best.value or 0.0) < 0.602
 
 
 def test_until_a_trial_is_feasible_feasibility_is_searched_for() -> None:
@@ -93,29 +90,23 @@ def test_until_a_trial_is_feasible_feasibility_is_searched_for() -> None:
     assert sought.score.score is None
 
 
-def test_what_to_improve_on_is_the_best_feasible_value() -> None:
+def test_what_to_improve_on_is_the_best_feasible_value_and_feasible_trials_come_first() -> None:
     optimizer = told(Optimizer(gramacy_problem()), gramacy, 12)
-    feasible = [trial for trial in optimizer.trials if optimizer.problem.feasible(trial)]
-    values = [trial.value for trial in feasible]
+    values = [trial.value for trial in optimizer.trials if optimizer.problem.feasible(trial)]
     assert min(trial.value for trial in optimizer.trials) < min(values)
     history = the_history(optimizer)
     assert incumbent(history) == -min(values)
     sought = seek(optimizer.space, optimizer.recipe, history, (0, 12))
     (known,) = sought.objective.knowns
     assert known.best == pytest.approx(float(known.scale(np.array([-min(values)]))[0]))
-
-
-def test_the_search_looks_around_feasible_trials_first() -> None:
-    optimizer = told(Optimizer(gramacy_problem()), gramacy, 12)
-    history = the_history(optimizer)
-    ranked = seek(optimizer.space, optimizer.recipe, history, (0, 12)).history
-    order = np.argsort(-ranked.data.y)
-    count = int(history.feasible.sum())
+    order, count = np.argsort(-sought.history.data.y), int(history.feasible.sum())
     assert 0 < count < 12
     assert history.feasible[order[:count]].all()
     assert history.values[order[0], 0] == incumbent(history)
-    short = np.minimum(history.values[order[count:], 1:], 0.0)
-    assert short.any(axis=1).all()
+    assert np.minimum(history.values[order[count:], 1:], 0.0).any(axis=1).all()
+    plain = told(Optimizer(SQUARE), lambda x, y: x + y, 8)
+    sought = seek(plain.space, plain.recipe, the_history(plain), (0, 8))
+    assert sought.score is sought.objective
 
 
 def test_a_front_of_two_objectives_is_found_in_all_its_length() -> None:
@@ -183,13 +174,6 @@ def test_units_of_objectives_and_constraints_do_not_matter(size: float, shift: f
     assert asked[1]["y"] == pytest.approx(asked[0]["y"], abs=1e-5)
 
 
-def test_one_objective_without_constraints_is_sought_as_ever() -> None:
-    optimizer = told(Optimizer(SQUARE), lambda x, y: gramacy(x, y)["value"], 8)
-    sought = seek(optimizer.space, optimizer.recipe, the_history(optimizer), (0, 8))
-    assert sought.score is sought.objective
-    assert sought.history is not None
-
-
 def test_a_limit_on_a_value_that_nothing_comes_near_changes_nothing_that_matters() -> None:
     def loose(x: float, y: float) -> dict[str, float]:
         return {"value": gramacy(x, y)["value"], "ease": x}
@@ -202,33 +186,20 @@ def test_a_limit_on_a_value_that_nothing_comes_near_changes_nothing_that_matters
 
 
 @pytest.mark.parametrize("function", [gramacy, distances], ids=["constraints", "objectives"])
-def test_a_batch_is_spread_out(function: Any) -> None:
-    problem = gramacy_problem() if function is gramacy else Problem(SQUARE, TWO)
-    optimizer = told(Optimizer(problem), function, 12)
-    batch = np.array([list(trial.params.values()) for trial in optimizer.ask(6)])
-    apart = np.linalg.norm(batch[:, None] - batch, axis=2) + np.eye(6)
-    assert apart.min() > 0.01
-
-
-@pytest.mark.parametrize("function", [gramacy, distances], ids=["constraints", "objectives"])
-def test_what_failed_is_kept_away_from(function: Any) -> None:
-    problem = gramacy_problem() if function is gramacy else Problem(SQUARE, TWO)
-    optimizer = told(Optimizer(problem), function, 8)
-    first = optimizer.ask()
-    optimizer.fail(first, "it exploded")
-    second = optimizer.ask()
-    assert math.dist(list(first.params.values()), list(second.params.values())) > 0.02
-
-
-@pytest.mark.parametrize("function", [gramacy, distances], ids=["constraints", "objectives"])
-def test_a_suggestion_is_a_function_of_its_arguments(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_spread_out_keeps_away_from_failures_and_depends_on_its_arguments_alone(
+    function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = gramacy_problem() if function is gramacy else Problem(SQUARE, TWO)
     optimizer = told(Optimizer(problem), function, 23)
-    history, key = the_history(optimizer), (0, 23)
-    asked = suggest(optimizer.space, optimizer.recipe, history, key)
+    history = the_history(optimizer)
+    first, *rest = optimizer.ask(4)
+    optimizer.fail(first, "it exploded")
+    batch = np.array([list(trial.params.values()) for trial in (first, *rest, optimizer.ask())])
+    assert (np.linalg.norm(batch[:, None] - batch, axis=2) + np.eye(5)).min() > 0.01
     monkeypatch.setattr("bopp.model._models", Memory(4))
     fitted.forget()
-    assert suggest(optimizer.space, optimizer.recipe, history, key).tolist() == asked.tolist()
+    again = suggest(optimizer.space, optimizer.recipe, history, (0, 23))
+    assert optimizer.space.decode(again) == first.params
 
 
 def test_the_models_of_all_values_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,15 +244,11 @@ def test_values_that_were_not_measured_leave_a_gap_for_one_model_alone() -> None
     assert len(optimizer.problem.front(optimizer.trials)) >= 3
 
 
-def test_while_an_objective_was_never_measured_the_design_goes_on() -> None:
+def test_while_an_objective_or_a_constraint_was_never_measured_it_is_not_guessed() -> None:
     optimizer = told(Optimizer(Problem(SQUARE, TWO)), lambda x, y: distances(x, y) | {"far": None}, 8)
-    history = the_history(optimizer)
-    assert not measured(history)
-    design = optimizer.recipe.initial(2, 0, 8)
+    assert not measured(the_history(optimizer))
+    design = optimizer.recipe.initial(2, 0, 8)  # which goes on
     assert list(optimizer.ask().params.values()) == pytest.approx(list(design))
-
-
-def test_a_constraint_that_was_never_measured_is_not_guessed() -> None:
     optimizer = told(Optimizer(gramacy_problem()), lambda x, y: gramacy(x, y) | {"wavy": None}, 8)
     sought = seek(optimizer.space, optimizer.recipe, the_history(optimizer), (0, 8))
     assert isinstance(sought.score, FeasibleScore)
@@ -297,24 +264,24 @@ def test_a_given_reference_says_what_counts() -> None:
     assert np.mean(np.array(late) < 0.15) > 0.7
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        {"near": 1.0},
-        {"near": 1.0, "far": math.nan},
-        {"near": 1.0, "far": "x"},
-        {"near": 1, "far": 1, "more": 1},
-        3.0,
-    ],
-)
-def test_a_reference_that_does_not_fit_is_refused(reference: Any) -> None:
-    with pytest.raises(RecipeError, match="reference"):
-        Problem(SQUARE, TWO, reference=reference)
+NEAR = pseudo.Guesses(near={"x": 0.5})
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    *(({"reference": one}, {}, "reference") for one in ({"near": 1.0}, {"near": 1.0, "far": math.nan}, 3.0)),
+    ({"reference": {"near": 1.0, "far": "x"}}, {}, "reference"),
+    ({"reference": {"near": 1, "far": 1, "more": 1}}, {}, "reference"),
+    ({"objectives": {"near": "minimize"}, "reference": {"near": 1.0}}, {}, "several objectives"),
+    ({"fidelities": {"epochs": [1, 3]}}, {}, "fidelities with one objective"),
+    ({}, {"recipe": replace(Recipe.default(), acquisition=acquisition.UCB(4.0))}, "log_ei or ei"),
+    ({}, {"knowledge": [NEAR]}, "holds for each"),
+]
 
 
-def test_a_reference_of_one_objective_is_refused() -> None:
-    with pytest.raises(RecipeError, match="several objectives"):
-        Problem(SQUARE, {"near": "minimize"}, reference={"near": 1.0})
+@pytest.mark.parametrize(("declared", "settings", "words"), REFUSED)
+def test_what_does_not_go_with_several_objectives_is_refused(
+    declared: Any, settings: Any, words: str
+) -> None:
+    with pytest.raises(RecipeError, match=words):
+        Optimizer(Problem(SQUARE, **{"objectives": TWO, **declared}), **settings).ask()
 
 
 def test_constraints_and_several_objectives_go_together() -> None:
@@ -353,29 +320,17 @@ def test_any_acquisition_takes_constraints(score: Any) -> None:
     assert (result.best.value or 0.0) < 0.75
 
 
-def test_beliefs_are_averaged_with_several_values() -> None:
-    recipe = replace(Recipe.default(), fit=SliceSampling(samples=3, burn_in=3, thinning=1))
+@pytest.mark.parametrize(
+    "part",
+    [{"fit": SliceSampling(samples=3, burn_in=3, thinning=1)}, {"search": Direct(200)}],
+    ids=["fit", "search"],
+)
+def test_other_parts_take_constraints_and_several_objectives(part: dict[str, Any]) -> None:
+    recipe = replace(Recipe.default(), **part)
     result = optimize(gramacy, gramacy_problem(), budget=12, recipe=recipe, progress=False)
     assert len(result.trials) == 12
     result = optimize(distances, Problem(SQUARE, TWO), budget=12, recipe=recipe, progress=False)
     assert len(result.problem.front(result.trials)) >= 3
-
-
-def test_direct_takes_several_objectives() -> None:
-    recipe = replace(Recipe.default(), search=Direct(200))
-    result = optimize(distances, Problem(SQUARE, TWO), budget=20, recipe=recipe, progress=False)
-    assert len(result.problem.front(result.trials)) >= 6
-
-
-def test_several_objectives_want_an_expected_improvement() -> None:
-    recipe = replace(Recipe.default(), acquisition=acquisition.UCB(4.0))
-    with pytest.raises(RecipeError, match="log_ei or ei"):
-        Optimizer(Problem(SQUARE, TWO), recipe=recipe)
-
-
-def test_knowledge_of_one_value_is_refused_with_several_objectives() -> None:
-    with pytest.raises(RecipeError, match="holds for each"):
-        Optimizer(Problem(SQUARE, TWO), knowledge=[pseudo.Guesses(near={"x": 0.5})])
 
 
 def test_a_symmetry_holds_for_every_value() -> None:
@@ -410,12 +365,6 @@ def test_fidelities_and_constraints_go_together() -> None:
     result = optimize(trained, problem, budget=15, progress=False)
     assert (result.best.value or 0.0) < 0.72
     assert any(trial.params["epochs"] < 9 for trial in result.trials)
-
-
-def test_fidelities_of_several_objectives_are_refused_in_words() -> None:
-    problem = Problem(SQUARE, TWO, fidelities={"epochs": [1, 3]})
-    with pytest.raises(RecipeError, match="fidelities with one objective"):
-        Optimizer(problem).ask()
 
 
 def test_a_pending_trial_is_expected_to_be_on_the_front() -> None:

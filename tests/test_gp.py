@@ -58,16 +58,13 @@ def reference(gp: GP, A: Array, B: Array | None = None) -> Array:
 def test_covariance_is_that_of_scikit_learn_and_of_the_features(gp: GP) -> None:
     A, B = elsewhere(), sample().X
     np.testing.assert_allclose(gp.covariance(A, B)[0], reference(gp, A, B), rtol=1e-10)
-    np.testing.assert_allclose(gp.variances(A), reference(gp, A).diagonal(), rtol=1e-10)
-
-
-@pytest.mark.parametrize("gp", EVERY)
-def test_the_expected_squared_difference_is_that_of_the_covariance(gp: GP) -> None:
-    A, B = elsewhere(), elsewhere()[::-1]
-    K = reference(gp, np.vstack([A, B]))
-    own, between = K.diagonal(), K[:9, 9:].diagonal()
-    wanted = own[:9] + own[9:] - 2.0 * between
-    np.testing.assert_allclose(gp.difference(A, B), wanted, rtol=1e-9, atol=1e-12)
+    own = reference(gp, A).diagonal()
+    np.testing.assert_allclose(gp.variances(A), own, rtol=1e-10)
+    wanted = own + own[::-1] - 2.0 * reference(gp, A, A[::-1]).diagonal()
+    np.testing.assert_allclose(gp.difference(A, A[::-1]), wanted, rtol=1e-9, atol=1e-12)
+    mean, sd = gp.condition(Data.empty(3))(A)  # the prior
+    assert np.all(mean == 0.0)
+    np.testing.assert_allclose(sd, np.sqrt(gp.variances(A)), rtol=1e-15)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -138,13 +135,6 @@ def test_posterior_gradients_are_difference_quotients(gp: GP) -> None:
     by_itself = posterior.mean_gradient(U)
     np.testing.assert_allclose(by_itself[0], mean, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(by_itself[1], mean_slope, rtol=1e-9, atol=1e-10)
-
-
-def test_without_data_the_posterior_is_the_prior() -> None:
-    for gp in EVERY:
-        mean, sd = gp.condition(Data.empty(3))(elsewhere())
-        assert np.all(mean == 0.0)
-        np.testing.assert_allclose(sd, np.sqrt(gp.variances(elsewhere())), rtol=1e-15)
 
 
 def test_at_noise_free_data_the_sd_is_almost_zero_and_real() -> None:
@@ -245,26 +235,18 @@ def test_hardly_any_noise_under_a_large_trend_is_no_trouble(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_lemma_1_variance_reduction_is_p_M_p(kernel: Kernel) -> None:
-    gp, data, X_new = GP(kernel, np.array([0.6, 0.8, 1.0]), 1.3, 1e-2), sample(), elsewhere(5)
-    U = np.random.default_rng(6).random((8, 3))
-    p, M = lemma_parts(gp, data, X_new, U)
-    before = gp.condition(data)
-    after = before.condition(Data(X_new, np.zeros(5)))
-    reduction = before(U)[1] ** 2 - after(U)[1] ** 2
-    np.testing.assert_allclose(reduction, np.einsum("im,ij,jm->m", p, M, p), rtol=1e-8, atol=1e-12)
-    assert np.all(reduction > 0.0)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_lemma_3_difference_of_means_is_minus_p_M_times_difference_of_values(kernel: Kernel) -> None:
+def test_lemmas_1_and_3_variance_reduction_and_difference_of_means(kernel: Kernel) -> None:
+    """p M p, and minus p M times the difference of the values."""
     gp, data, X_new = GP(kernel, np.array([0.6, 0.8, 1.0]), 1.3, 1e-2), sample(), elsewhere(5)
     U = np.random.default_rng(6).random((8, 3))
     p, M = lemma_parts(gp, data, X_new, U)
     copied, true = np.random.default_rng(7).normal(size=(2, 5))
-    posterior = gp.condition(data)
-    difference = posterior.condition(Data(X_new, copied))(U)[0] - posterior.condition(Data(X_new, true))(U)[0]
-    np.testing.assert_allclose(difference, -p.T @ M @ (copied - true), rtol=1e-8, atol=1e-10)
+    before = gp.condition(data)
+    after, other = before.condition(Data(X_new, copied)), before.condition(Data(X_new, true))
+    reduction = before(U)[1] ** 2 - after(U)[1] ** 2
+    np.testing.assert_allclose(reduction, np.einsum("im,ij,jm->m", p, M, p), rtol=1e-8, atol=1e-12)
+    assert np.all(reduction > 0.0)
+    np.testing.assert_allclose(after(U)[0] - other(U)[0], -p.T @ M @ (copied - true), rtol=1e-8, atol=1e-10)
 
 
 def lemma_parts(gp: GP, data: Data, X_new: Array, U: Array) -> tuple[Array, Array]:
@@ -296,12 +278,9 @@ def test_a_matrix_that_rounding_made_indefinite_gets_a_little_more_diagonal() ->
     np.testing.assert_allclose(L @ L.T, K + 1e-6 * np.eye(2), rtol=1e-12)
     with pytest.raises(np.linalg.LinAlgError):
         cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
-
-
-def test_what_is_left_of_large_numbers_gets_a_part_of_these() -> None:
-    K = np.array([[1e-9, 1e-9 + 5e-11], [1e-9 + 5e-11, 1e-9]])
+    K = np.array([[1e-9, 1e-9 + 5e-11], [1e-9 + 5e-11, 1e-9]])  # what is left of large numbers
     size = np.array([1.0, 100.0])
     L = np.tril(cholesky(K.copy(), size))
-    np.testing.assert_allclose(L @ L.T, K + 1e-10 * np.diag(size), rtol=1e-6)
+    np.testing.assert_allclose(L @ L.T, K + 1e-10 * np.diag(size), rtol=1e-6)  # a part of these
     with pytest.raises(np.linalg.LinAlgError):
         cholesky(np.array([[1e-9, 2e-9], [2e-9, 1e-9]]), np.full(2, 1e-9))

@@ -20,6 +20,13 @@ def test_a_column_each_up_to_a_hundred_options_and_64_columns_from_then_on() -> 
     assert [options(count).width for count in (2, 3, 100, 101, 10_000)] == [1, 3, 100, 64, 64]
     assert Choice(range(10_000), ordered=True).width == 1
     assert MOST_COLUMNS == 100  # stored studies of fewer options go on as they were
+    for count in (1, 2, 7, 100, 101, 1000):  # the grid has every option once
+        choice = options(count)
+        assert choice.points().tolist() == [choice.encode(option) for option in choice.options]
+        assert len(np.unique(choice.points(), axis=0)) == count
+    rng, many = np.random.default_rng(0), options(2000)
+    reached = {u.tobytes() for _ in range(10) for u in many.around(rng.random((50, 64)))[0]}
+    assert len(reached) == 2000  # moves lead to each in the long run
 
 
 @given(count=st.integers(101, 20_000), at=st.integers(0), key=st.integers(0, 1000))
@@ -35,21 +42,6 @@ def test_many_options_are_snapped_to_what_they_decode_to(count: int, at: int, ke
     assert np.array_equal(choice.snap(tried), tried)
     assert not (tried == snapped[row]).all(axis=1).any()
     assert TRIES - 10 < np.bincount(row).min() <= np.bincount(row).max() <= TRIES
-
-
-def test_the_grid_has_every_option_once() -> None:
-    for count in (1, 2, 7, 100, 101, 1000):
-        choice = options(count)
-        assert choice.points().tolist() == [choice.encode(option) for option in choice.options]
-        assert len(np.unique(choice.points(), axis=0)) == count
-
-
-def test_moves_lead_to_every_option_in_the_long_run() -> None:
-    choice, rng = options(2000), np.random.default_rng(0)
-    reached: set[bytes] = set()
-    for _ in range(10):
-        reached |= {u.tobytes() for u in choice.around(rng.random((50, 64)))[0]}
-    assert len(reached) == 2000
 
 
 @pytest.mark.fault(36)

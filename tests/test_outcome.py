@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -20,41 +22,28 @@ def skewed(n: int = 60) -> Array:
 
 
 @pytest.mark.parametrize("outcome", [standardised, power])
-@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1.0, 1e200])
-def test_model_values_have_mean_0_and_sd_1(outcome: Outcome, unit: float) -> None:
-    y = unit * skewed()
-    z = outcome(y)(y)
+@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1.0, 1e200, 2.0**-300, 2.0**300])
+def test_model_values_have_mean_0_and_sd_1_in_any_unit(outcome: Outcome, unit: float) -> None:
+    y = np.sort(skewed() - 1.5)
+    z = outcome(unit * y)(unit * y)
     assert z.mean() == pytest.approx(0.0, abs=1e-12)
     assert z.std() == pytest.approx(1.0, rel=1e-12)
+    assert np.all(np.diff(z) > 0.0)
+    np.testing.assert_allclose(z, outcome(y - 11.0)(y - 11.0), atol=1e-12)
+    if math.frexp(unit)[0] == 0.5:  # a power of two changes no bit
+        assert np.array_equal(z, outcome(y)(y))
 
 
 @pytest.mark.parametrize("outcome", [standardised, power])
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1e200, 1e-300, 5e-324])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3, 1000.0, 1e200, 1e-300, 5e-324])
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 100])
 def test_constant_values_become_zeros(outcome: Outcome, value: float, n: int) -> None:
     y = np.full(n, value)
     np.testing.assert_allclose(outcome(y)(y), 0.0, atol=1e-12)
     np.testing.assert_allclose(outcome(y).inverse(np.zeros(n)), y, rtol=1e-12)
-
-
-@pytest.mark.parametrize("outcome", [standardised, power])
-def test_a_spread_that_is_rounding_is_no_information(outcome: Outcome) -> None:
-    y = 1000.0 + np.spacing(1000.0) * np.array([0, 1, 0, -1, 2, 0, 1, 0])
-    assert np.abs(outcome(y)(y)).max() < 1e-6
-
-
-@pytest.mark.parametrize("outcome", [standardised, power])
-@pytest.mark.parametrize("exponent", [-300, -30, 30, 300])
-def test_a_unit_that_is_a_power_of_two_changes_no_bit(outcome: Outcome, exponent: int) -> None:
-    y = skewed() - 1.5
-    assert np.array_equal(outcome(np.ldexp(y, exponent))(np.ldexp(y, exponent)), outcome(y)(y))
-
-
-@pytest.mark.parametrize("outcome", [standardised, power])
-def test_shift_and_unit_do_not_matter_beyond_rounding(outcome: Outcome) -> None:
-    y = skewed()
-    moved = 3.7 * y - 11.0
-    np.testing.assert_allclose(outcome(moved)(moved), outcome(y)(y), atol=1e-12)
+    if value == 1000.0:  # a spread that is rounding is no information
+        rounded = y + np.spacing(value) * (np.arange(n) % 3 - 1)
+        assert np.abs(outcome(rounded)(rounded)).max() < 1e-6
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
@@ -63,6 +52,7 @@ def test_shift_and_unit_do_not_matter_beyond_rounding(outcome: Outcome) -> None:
 def test_inverse_undoes_the_scale(outcome: Outcome, y: Array) -> None:
     scale = outcome(y)
     np.testing.assert_allclose(scale.inverse(scale(y)), y, rtol=0.0, atol=1e-9 * max(np.abs(y).max(), 1e-300))
+    assert outcome is not raw or np.array_equal(scale(y), y)
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
@@ -76,12 +66,6 @@ def test_a_larger_value_stays_larger(outcome: Outcome, y: Array, data: st.DataOb
     assert below <= above + slack * max(1.0, abs(above))
     order = np.argsort(y, kind="stable")
     assert np.all(np.diff(scale(y)[order]) >= -slack)
-
-
-@pytest.mark.parametrize("outcome", [standardised, power])
-def test_values_apart_stay_apart(outcome: Outcome) -> None:
-    y = np.sort(skewed())
-    assert np.all(np.diff(outcome(y)(y)) > 0.0)
 
 
 @pytest.mark.parametrize("outcome", [standardised, power])
@@ -135,11 +119,6 @@ def test_the_inverse_goes_on_straight_beyond_the_data(sign: float) -> None:
     assert crowded < steepest < sparse
 
 
-def test_raw_leaves_values_alone() -> None:
-    assert np.array_equal(raw(skewed())(skewed()), skewed())
-    assert np.array_equal(raw(skewed()).inverse(skewed()), skewed())
-
-
 @pytest.mark.parametrize("exponent", [-1.0, -0.3, 0.0, 0.5, 1.0, 1.7, 2.0, 3.0])
 def test_yeo_johnson_is_scipys(exponent: float) -> None:
     z = np.linspace(-4.0, 4.0, 81)
@@ -169,17 +148,14 @@ def test_power_lowers_the_skewness_of_a_skewed_sample(sign: float) -> None:
     assert abs(skew(bent)) < 0.3 * abs(skew(y))
 
 
-def test_power_leaves_a_gaussian_sample_nearly_alone() -> None:
-    y = np.random.default_rng(1).normal(size=400)
-    np.testing.assert_allclose(power(y)(y), standardised(y)(y), atol=0.25)
-
-
 def test_power_is_the_likelihoods_choice() -> None:
     """No other power has a larger profile likelihood (Yeo, Johnson 2000), here from scipy."""
     y = skewed()
     z = standardised(y)(y)
     chosen = yeojohnson_llf(power(y).power, z)
     assert all(chosen >= yeojohnson_llf(other, z) - 1e-9 for other in POWERS)
+    y = np.random.default_rng(1).normal(size=400)  # a Gaussian sample is left nearly alone
+    np.testing.assert_allclose(power(y)(y), standardised(y)(y), atol=0.25)
 
 
 @pytest.mark.parametrize("outcome", [raw, standardised, power])
@@ -191,11 +167,8 @@ def test_squeezed_values_keep_their_order_and_come_back(outcome: Outcome) -> Non
     np.testing.assert_allclose(scale.inverse(z), y, rtol=1e-9)
     assert z[3] - z[0] < 30.0 * (z[-1] - z[3])  # it was 4000 times as much
     np.testing.assert_allclose(np.diff(scale.inverse(z[0] - np.array([0.1, 0.2, 0.3])), 2), 0.0, atol=1e-6)
-
-
-def test_values_above_the_middle_are_not_squeezed() -> None:
-    y = np.array([-9.0, -1.0, 0.5, 3.0])
-    np.testing.assert_array_equal(Squeezed(raw, -1.0, 2.0)(y)(y)[1:], y[1:])
+    if outcome is raw:
+        np.testing.assert_array_equal(z[4:], y[4:])  # above the middle nothing is squeezed
 
 
 def test_noise_is_squeezed_as_steeply_as_values() -> None:
@@ -203,11 +176,6 @@ def test_noise_is_squeezed_as_steeply_as_values() -> None:
     scale = Squeezed(power, -0.5, 0.7)(y)
     slope = (scale(y + step) - scale(y - step)) / (2.0 * step)
     np.testing.assert_allclose(scale.noise(y, np.full(4, 0.09)), 0.09 * slope**2, rtol=1e-4)
-
-
-def test_margins_that_are_much_alike_are_bent_as_values_are() -> None:
-    y = np.random.default_rng(0).normal(0.3, 1.0, 30)
-    assert outcome.margin(y) == outcome.power(y)
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1.0, 1e100])
@@ -227,14 +195,9 @@ def test_the_scale_of_margins_has_an_inverse_and_the_noise_of_small_steps() -> N
     step = 1e-6 * np.maximum(np.abs(y), 1.0)
     slope = (scale(y + step) - scale(y - step)) / (2 * step)
     assert scale.noise(y, np.full(len(y), 0.04)) == pytest.approx((0.2 * slope) ** 2, rel=1e-3)
-
-
-def test_margins_of_nothing_have_a_scale() -> None:
-    assert outcome.margin(np.zeros(4)) == outcome.power(np.zeros(4))
-    assert outcome.margin(np.empty(0)) == outcome.power(np.empty(0))
-
-
-def test_margins_of_every_size_have_a_finite_scale() -> None:
+    alike = np.random.default_rng(0).normal(0.3, 1.0, 30)
+    for plain in (alike, np.zeros(4), np.empty(0)):  # bent as values are
+        assert outcome.margin(plain) == outcome.power(plain)
     y = np.array([5e-324] * 7 + [-5e-324] * 3 + [1e308, -1e308])
     scale = outcome.margin(y)
     assert np.isfinite(scale(y)).all()

@@ -43,11 +43,6 @@ def trended(data: Data | None = None) -> Trended:
     return Trended(rest(smooth(10, 3, seed=2) if data is None else data), trend(), SCALE)
 
 
-def test_a_trended_belief_is_a_belief() -> None:
-    belief: Belief = trended()
-    assert belief.noise == pytest.approx(SCALE**2 * 1e-3)
-
-
 def test_a_resemblance_looks_at_its_own_columns_alone() -> None:
     one = resemblances()[0]
     elsewhere = U.copy()
@@ -91,6 +86,12 @@ def test_conditioning_a_trended_belief_is_conditioning_the_rest() -> None:
     assert isinstance(step_by_step.rest, Posterior)
     assert len(step_by_step.rest.data) == 14
     np.testing.assert_allclose(trended().condition(Data.empty(3))(U), trended()(U))
+    belief: Belief = trended()
+    assert belief.noise == pytest.approx(SCALE**2 * 1e-3)
+    extra = Data(U, np.arange(7.0), 0.3)
+    left = at_once.left_over(extra)
+    np.testing.assert_allclose(at_once.trend(U) + SCALE * left.y, extra.y, rtol=1e-12)
+    np.testing.assert_allclose(left.noise * SCALE**2, extra.noise)
 
 
 def test_a_trended_belief_is_the_gaussian_with_the_trend_as_its_mean() -> None:
@@ -121,13 +122,6 @@ def test_differences_are_those_of_the_trend_and_of_the_rest() -> None:
     assert np.all(belief.difference(U, U) == 0.0)
 
 
-def test_what_is_left_over_and_the_trend_are_the_data() -> None:
-    data, belief = Data(U, np.arange(7.0), 0.3), trended()
-    left = belief.left_over(data)
-    np.testing.assert_allclose(belief.trend(U) + SCALE * left.y, data.y, rtol=1e-12)
-    np.testing.assert_allclose(left.noise * SCALE**2, data.noise)
-
-
 def log_density(y: Array, mean: Array, covariance: Array) -> float:
     return float(multivariate_normal(mean, covariance).logpdf(y))
 
@@ -144,10 +138,7 @@ def test_agreement_is_the_difference_of_two_log_densities(noise: float) -> None:
     both = log_density(y, mean, A)
     apart = log_density(y[:10], mean[:10], A[:10, :10]) + log_density(y[10:], mean[10:], A[10:, 10:])
     assert belief.agreement(points) == pytest.approx(both - apart, rel=1e-6, abs=1e-7)
-
-
-def test_no_points_agree_with_anything() -> None:
-    assert trended().agreement(Data.empty(3)) == 0.0
+    assert belief.agreement(Data.empty(3)) == 0.0
 
 
 def told(sign: float, factor: float = 1.0, n: int = 60) -> tuple[Data, Scale]:
@@ -186,16 +177,11 @@ def test_bent_as_the_objective_is_what_follows_it_in_its_own_unit_does_so_in_the
     assert bent.posterior.data.y.std() == pytest.approx(1.0)
 
 
-def test_what_falls_where_the_objective_rises_is_not_bent() -> None:
+def test_what_falls_where_the_objective_rises_or_is_the_same_everywhere_is_not_bent() -> None:
     objective, scale = told(1.0, n=12)
     assert stand_in(-1.0).bent(scale, objective) is None
-
-
-def test_what_is_the_same_everywhere_is_not_bent() -> None:
     X = np.random.default_rng(1).random((9, 2))
-    flat = Resemblance(
-        GP(Matern52(), np.ones(2), 1.0, 1e-6).condition(Data(X, np.zeros(9))), np.arange(2), Scale()
-    )
-    objective, scale = told(1.0, n=12)
+    belief = GP(Matern52(), np.ones(2), 1.0, 1e-6).condition(Data(X, np.zeros(9)))
+    flat = Resemblance(belief, np.arange(2), Scale())
     assert flat.bent(scale, objective) is None
     assert flat.bent(raw(objective.y), Data(X[:1], [3.0])) is None

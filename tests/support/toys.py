@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bopp import Choice, Float, Int, Parameter
-from bopp.belief import Belief
+from bopp.belief import Belief, Beliefs
 from bopp.data import Array, Data
+from bopp.fit import MAP
 from bopp.gp import GP, Posterior
 from bopp.kernels import Kernel, Matern52, SquaredExponential
 from bopp.known import Known
@@ -100,3 +102,52 @@ def spelled_out(parameter: Parameter, value: Any) -> list[Any]:
     steps = [2**power for power in range(parameter.levels.bit_length())]
     numbers = (value + sign * step for step in steps for sign in (-1, 1))
     return [number for number in numbers if parameter.low <= number <= parameter.high]
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """A belief of one's own, not a Gaussian process: the average of what was seen, and doubt far from it."""
+
+    data: Data
+    noise: float = 1e-3
+
+    def __call__(self, U: Array) -> tuple[Array, Array]:
+        return self.mean(U), np.sqrt(0.1 + self._away(U)[0])
+
+    def mean(self, U: Array) -> Array:
+        return np.full(len(U), self.data.y.mean())
+
+    def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
+        mean, sd = self(U)
+        return mean, sd, np.zeros_like(U), self._away(U)[1] / (2.0 * sd[:, None])
+
+    def sample(self, U: Array, count: int, rng: np.random.Generator) -> Array:
+        mean, sd = self(U)
+        return mean + sd * rng.standard_normal((count, len(U)))
+
+    def difference(self, A: Array, B: Array) -> Array:
+        return np.asarray(np.sum((A - B) ** 2, axis=1))
+
+    def condition(self, extra: Data) -> Flat:
+        return Flat(self.data + extra)
+
+    def _away(self, U: Array) -> tuple[Array, Array]:
+        gap = U - self.data.X.mean(axis=0)
+        return np.sum(gap**2, axis=1), 2.0 * gap
+
+
+def flat(data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
+    """A fit that believes it."""
+    return Beliefs.even([Flat(data)])
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A fit that counts its calls."""
+
+    inner: MAP = MAP()
+    calls: list[int] = field(default_factory=list, compare=False)
+
+    def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
+        self.calls.append(len(data))
+        return self.inner(data, kernel, rng)
