@@ -180,9 +180,10 @@ def test_weights_that_are_none_are_named(weights: tuple[float, ...]) -> None:
 
 
 def test_no_belief_and_a_process_that_has_seen_nothing_are_refused() -> None:
-    for make in (lambda: Beliefs((), ()), lambda: Beliefs.even([])):
-        with pytest.raises(RecipeError, match="each of 0 beliefs"):
-            make()
+    with pytest.raises(RecipeError, match="each of 0 beliefs"):
+        Beliefs((), ())
+    with pytest.raises(RecipeError, match="each of 0 beliefs"):
+        Beliefs.even([])
     with pytest.raises(RecipeError, match="belief"):
         Beliefs.even([GP(Matern52(), np.array([0.3]))])  # type: ignore[list-item]
 

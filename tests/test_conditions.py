@@ -102,7 +102,12 @@ def test_a_fixed_parameter_may_decide() -> None:
         ({"b": 1}, (0, 2**53), "Choice"),
         ({"a": [1]}, (0, 1), "circle"),
         ({"b": [1]}, Int(0, 1, when={"a": [1]}), "circle"),
-        *((when, (0, 1), "") for when in ({}, [], "sgd", 3, {"b": []}, {1: [2]})),
+        ({}, (0, 1), ""),
+        ([], (0, 1), ""),
+        ("sgd", (0, 1), ""),
+        (3, (0, 1), ""),
+        ({"b": []}, (0, 1), ""),
+        ({1: [2]}, (0, 1), ""),
     ],
 )
 def test_a_wrong_condition_is_named(when: Any, other: Any, word: str) -> None:

@@ -351,6 +351,7 @@ def test_the_cheap_design_is_no_suggestion_of_the_model() -> None:
     first = [trial.params["epochs"] for trial in optimizer.result.trials].index(81) + 2
     assert set(hows[1:first]) == {"initial design"}
     assert set(hows[first:]) == {"suggested by the model"}
-    first, second = (trial.params for trial in optimizer.result.trials[:2])
-    assert first == {"x": pytest.approx(0.3), "y": pytest.approx(0.6), "epochs": 1}
-    assert (second["epochs"], second["x"]) != (1, pytest.approx(0.3))
+    guessed, next_one = (trial.params for trial in optimizer.result.trials[:2])
+    assert guessed == {"x": pytest.approx(0.3), "y": pytest.approx(0.6), "epochs": 1}
+    assert next_one["epochs"] == 1
+    assert next_one["x"] != pytest.approx(0.3)

@@ -333,6 +333,7 @@ def test_milestones_are_passed_one_after_the_other_and_data_grow_by_the_share_in
     passed = np.array(sorted(set(due)))
     assert np.all(np.diff(passed) <= np.maximum(1, refit * passed[:-1]))
     assert np.all(np.diff(passed) + 1 > refit * passed[:-1])  # not sooner than a whole number has to be
+    assert refit or [fit.milestone(n) for n in (0, 1, 7, 12345)] == [0, 1, 7, 12345]
 
 
 def test_the_least_noise_bounds_the_noise_that_is_fitted() -> None:

@@ -229,9 +229,15 @@ def test_images_where_a_parameter_does_not_apply_are_points_of_the_space(source:
 
 def test_there_are_at_most_24_images_of_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
     names = tuple("abcde")
-    space, made = Space({name: Float(0, 1) for name in names}), []
+    made: list[Any] = []
+    space = Space({name: Float(0, 1) for name in names})
     x, usual = np.random.default_rng(0).random((3, 5)), images._permutation
-    monkeypatch.setattr(images, "_permutation", lambda *given: made.append(given) or usual(*given))
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return usual(*given)
+
+    monkeypatch.setattr(images, "_permutation", counted)
     for source in (
         Images(exchange=names),
         Images(mirror=dict.fromkeys(names, 0.5)),
@@ -473,7 +479,7 @@ def test_a_function_may_return_no_image_and_cannot_change_what_it_is_given() -> 
     np.testing.assert_allclose(found[0, 0], [0.8, 0.3])
     assert np.isnan(found[0, 1]).all()
     assert Images(equal=lambda p: []).twins(PLANE, X).shape == (0, 2, 2)
-    hostile = Images(equal=lambda p: p.update(a=0.9) or p)  # type: ignore[func-returns-value]
+    hostile = Images(equal=lambda p: (p.update(a=0.9), p)[1])
     np.testing.assert_allclose(hostile.twins(PLANE, X[:1])[0], [[0.9, 0.3]])
     assert np.array_equal(X, [[0.2, 0.3], [0.8, 0.3]])
 
@@ -546,7 +552,7 @@ def test_of_a_small_space_each_point_or_one_of_its_images_is_suggested(state: st
 
 def test_where_only_images_are_left_they_are_suggested_before_any_point_again() -> None:
     """The symmetry is false, and the best point an image of one that was measured."""
-    values = [[5, 4, 4.5], [0, 3, 5], [4, 5, 6]]
+    values: Any = [[5, 4, 4.5], [0, 3, 5], [4, 5, 6]]
     space, known = {"a": Int(0, 2), "b": Int(0, 2)}, [Images(exchange=("a", "b"))]
     for seed in range(3):
         result = minimize(lambda a, b: values[a][b], space, 9, seed=seed, knowledge=known, progress=False)

@@ -339,7 +339,8 @@ def test_what_a_second_source_is_worth_is_the_evidence_of_both_less_that_of_the_
     assert alone is not None
     assert both is not None
     for trusts in ((0.5, 0.5), (0.6, 0.9), (0.99, 0.9)):
-        pair = [Account(replace(s, trust=t), t, 0.0) for s, t in zip((SAME, NOISY), trusts, strict=True)]
+        sources = replace(SAME, trust=trusts[0]), replace(NOISY, trust=trusts[1])
+        pair = [Account(source, source.trust, 0.0) for source in sources]
         _, accounts = trended(pair, [(one,), (two,)], Seen.of(data), plain, fit)
         assert accounts[1].worth == pytest.approx(both.evidence - alone.evidence)
         if trusts == (0.5, 0.5):
