@@ -4,9 +4,8 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from decimal import Decimal
-from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
@@ -36,20 +35,21 @@ def trial(number: int, a: float = 0.0, b: float = 0.0, **values: float) -> Trial
 # what a problem is
 
 
-def test_a_space_alone_is_a_value_to_be_minimised() -> None:
+def test_a_space_alone_is_a_value_to_be_minimized() -> None:
     assert PLAIN.space == Space(SPACE)
     assert dict(PLAIN.objectives) == {"value": "minimize"}
     assert PLAIN.constraints == ()
     assert (PLAIN.objective, PLAIN.direction, PLAIN.names) == ("value", "minimize", ["value"])
     assert Problem(Space(SPACE)) == PLAIN
+    wrong: list[Any] = [{}, [], {"x": 3}, PLAIN, None]
+    for space in wrong:
+        with pytest.raises(SpaceError):
+            Problem(space)
 
 
 def test_names_are_those_of_the_objectives_then_of_the_limits_each_once() -> None:
-    problem = Problem(
-        SPACE,
-        {"z": "minimize", "a": "maximize"},
-        [AtMost("m", 2), SUM, AtLeast("z", 0), AtLeast("m", 1), AtMost("b", 3)],
-    )
+    limits = [AtMost("m", 2), SUM, AtLeast("z", 0), AtLeast("m", 1), AtMost("b", 3)]
+    problem = Problem(SPACE, {"z": "minimize", "a": "maximize"}, iter(limits))
     assert problem.names == ["z", "a", "m", "b"]
     assert problem.limits == (AtMost("m", 2.0), AtLeast("z", 0.0), AtLeast("m", 1.0), AtMost("b", 3.0))
 
@@ -72,12 +72,8 @@ def test_a_problem_is_a_value() -> None:
     ]
     assert [other for other in others if other == made()] == []
     assert made() != "a problem"
-
-
-def test_the_order_of_objectives_is_part_of_a_problem() -> None:
-    """The first is the value of a trial."""
     one, other = {"x": "minimize", "y": "minimize"}, {"y": "minimize", "x": "minimize"}
-    assert Problem(SPACE, one) != Problem(SPACE, other)
+    assert Problem(SPACE, one) != Problem(SPACE, other)  # the first is the value of a trial
 
 
 def test_a_problem_cannot_be_changed() -> None:
@@ -90,11 +86,6 @@ def test_a_problem_cannot_be_changed() -> None:
     assert len(problem.constraints) == 1
     with pytest.raises(AttributeError):
         problem.constraints = ()  # type: ignore[misc]
-
-
-def test_constraints_may_come_from_a_generator() -> None:
-    names = ["m", "n"]
-    assert Problem(SPACE, constraints=(AtMost(name, 1) for name in names)).names == ["value", "m", "n"]
 
 
 @pytest.mark.parametrize(
@@ -115,28 +106,17 @@ def test_wrong_objectives_are_named(objectives: Any, argument: str, got: str) ->
 @pytest.mark.parametrize(
     ("constraint", "words"),
     [
-        (AtMost("memory", math.nan), ["'memory'", "finite", "nan"]),
-        (AtMost("memory", math.inf), ["'memory'", "finite", "inf"]),
-        (AtLeast("memory", -math.inf), ["'memory'", "finite", "-inf"]),
-        (AtMost("memory", "16"), ["'memory'", "number", "'16'"]),  # type: ignore[arg-type]
-        (AtMost("memory", None), ["'memory'", "None"]),  # type: ignore[arg-type]
-        (AtLeast("memory", True), ["'memory'", "True"]),
-        (AtLeast("memory", 1j), ["'memory'", "1j"]),  # type: ignore[arg-type]
-        (AtMost("", 1.0), ["name of a constraint", "''"]),
-        (AtMost(3, 1.0), ["name of a constraint", "3"]),  # type: ignore[arg-type]
-        (Holds("", lambda params: True), ["name of a constraint", "''"]),
-        (Holds("small", True), ["'small'", "function", "True"]),  # type: ignore[arg-type]
-        (Holds("small", "a < b"), ["'small'", "function", "'a < b'"]),  # type: ignore[arg-type]
-        (lambda params: True, ["AtMost, AtLeast, Holds or Linear", "lambda"]),
-        (AtMost, ["AtMost, AtLeast, Holds or Linear"]),
-        ("memory <= 16", ["AtMost, AtLeast, Holds or Linear", "'memory <= 16'"]),
-        (None, ["AtMost, AtLeast, Holds or Linear", "None"]),
+        *((AtMost("memory", one), f"'memory'.*{one}") for one in (math.nan, math.inf, "16", None)),
+        *((AtLeast("memory", one), f"'memory'.*{one}") for one in (-math.inf, True, 1j)),
+        *((AtMost(one, 1.0), "name of a constraint") for one in ("", 3)),
+        (Holds("", lambda params: True), "name of a constraint"),
+        *((Holds("small", one), f"'small'.*function.*{one}") for one in (True, "a < b")),
+        *((one, "AtMost, AtLeast, Holds or Linear") for one in (len, AtMost, "memory <= 16", None)),
     ],
 )
-def test_wrong_constraints_are_named(constraint: Any, words: list[str]) -> None:
-    with pytest.raises(RecipeError) as caught:
+def test_wrong_constraints_are_named(constraint: Any, words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
         Problem(SPACE, constraints=[SUM, constraint])
-    assert [word for word in words if word not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize("constraints", [AtMost("memory", 1.0), SUM, 3, None])
@@ -151,10 +131,8 @@ def test_constraints_that_are_no_list_are_named(constraints: Any) -> None:
 def test_two_conditions_of_one_name_are_refused() -> None:
     with pytest.raises(RecipeError, match="different name"):
         Problem(SPACE, constraints=[SUM, Holds(SUM.name, lambda params: False)])
-    assert Problem(SPACE, constraints=[Holds("m", lambda params: True), AtMost("m", 1.0)]).names == [
-        "value",
-        "m",
-    ]
+    both = Problem(SPACE, constraints=[Holds("m", lambda params: True), AtMost("m", 1.0)])
+    assert both.names == ["value", "m"]
 
 
 @pytest.mark.parametrize("bound", [16, np.float32(16.0), np.int64(16), -0.0, 1.7e308])
@@ -162,13 +140,6 @@ def test_bounds_become_floats(bound: Any) -> None:
     (limit,) = Problem(SPACE, constraints=[AtMost("m", bound)]).limits
     assert type(limit.bound) is float
     assert limit.bound == bound
-
-
-def test_a_wrong_space_is_a_space_error() -> None:
-    wrong: list[Any] = [{}, [], {"x": 3}, PLAIN, None]
-    for space in wrong:
-        with pytest.raises(SpaceError):
-            Problem(space)
 
 
 def test_of_a_space_or_of_a_problem() -> None:
@@ -197,26 +168,13 @@ def test_several_objectives_can_be_declared_and_have_no_single_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "returned",
-    [
-        0.5,
-        np.float32(0.5),
-        np.array(0.5),
-        Decimal("0.5"),
-        {"value": 0.5},
-        {"value": np.float64(0.5)},
-        MappingProxyType({"value": 0.5}),
-    ],
-    ids=repr,
+    "returned", [0.5, np.array(0.5), Decimal("0.5"), {"value": 0.5}, MappingProxyType({"value": 0.5})]
 )
 def test_a_number_or_a_dict_is_an_answer(returned: Any) -> None:
     answer = PLAIN.answer(returned)
     assert answer.values == {"value": 0.5}
     assert type(answer.values["value"]) is float
     assert (answer.error, answer.noise, answer.measurements) == (None, {}, {})
-
-
-def test_a_number_is_the_value_of_the_only_objective() -> None:
     assert Problem(SPACE, {"error": "minimize"}).answer(0.5).values == {"error": 0.5}
 
 
@@ -228,41 +186,32 @@ def test_an_answer_has_the_declared_names_in_their_order() -> None:
     assert MEASURED.fits(Trial(0, {}, "done", answer.values))
 
 
-@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, 10**400, np.float32("nan")])
-def test_an_only_value_that_is_not_finite_is_a_failure(value: Any) -> None:
-    for returned in (value, {"value": value, "loss": 3.0}):
-        answer = PLAIN.answer(returned)
-        assert answer.values == {}
-        assert (answer.error or "").startswith("the value was ")
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400, np.float32("nan")])
 def test_a_value_that_is_not_finite_is_a_failure(value: Any) -> None:
     named = MEASURED.answer({"error": 0.5, "memory": value, "recall": 1.0, "note": "x"})
     assert (named.error or "").startswith("'memory' was ")
     assert named.values == {}
     assert named.measurements == {"error": 0.5, "recall": 1.0, "note": "x"}
+    for returned in (value, {"value": value, "loss": 3.0}):
+        answer = PLAIN.answer(returned)
+        assert (answer.error or "").startswith("the value was ")
+        assert answer.values == {}
 
 
 @pytest.mark.parametrize(
-    ("returned", "missing"),
-    [
-        ({}, "'value' is missing: wanted value, got nothing"),
-        ({"loss": 0.5}, "'value' is missing: wanted value, got 'loss'"),
-        ({"VALUE": 0.5, "x": None}, "'value' is missing: wanted value, got 'VALUE', 'x'"),
-    ],
+    ("returned", "found"), [({}, "nothing"), ({"loss": 0.5}, "'loss'"), ({"VALUE": 0.5, "x": None}, "'x'")]
 )
-def test_a_missing_name_is_a_failure_that_says_what_was_there(returned: Any, missing: str) -> None:
+def test_a_missing_name_is_a_failure_that_says_what_was_there(returned: Any, found: str) -> None:
     answer = PLAIN.answer(returned)
-    assert answer.error == missing
+    assert re.search(f"'value' is missing.*{found}", answer.error or "")
     assert answer.values == {}
     assert answer.measurements == returned
+    assert "'memory' is missing" in (MEASURED.answer(0.5).error or "")
 
 
 def test_what_was_there_of_a_failure_is_kept() -> None:
     answer = MEASURED.answer({"error": 0.5, "recall": 1})
-    missing = "'memory' is missing: wanted error, memory, recall, got 'error', 'recall'"
-    assert answer.error == f"{missing}; None is for what was not measured"
+    assert re.search("'memory' is missing.*None is for what was not measured", answer.error or "")
     assert answer.measurements == {"error": 0.5, "recall": 1.0}
     assert MEASURED.answer({"error": 0.5, "memory": None, "recall": math.nan}) == Answer(
         error="'recall' was nan", measurements={"error": 0.5}
@@ -285,10 +234,13 @@ def test_a_noise_of_what_was_not_measured_is_left_out() -> None:
         MEASURED.answer({"error": None, "memory": 1.0, "recall": 1.0}, {"error": -0.1})
 
 
-@pytest.mark.parametrize("returned", [None, {"error": None}, dict.fromkeys(["error", "memory", "recall"])])
+@pytest.mark.parametrize("returned", [None, {"error": None}, dict.fromkeys(MEASURED.names)])
 def test_nothing_that_was_measured_is_a_failure(returned: Any) -> None:
     answer = MEASURED.answer(returned)
     assert (answer.error, answer.values, answer.measurements) == ("'error' was None", {}, {})
+    for nothing in (None, math.nan):
+        failed = SEVERAL.answer(nothing)
+        assert (failed.values, bool(failed.error)) == ({}, True)
 
 
 def test_a_trial_that_lacks_its_objective_is_never_the_best() -> None:
@@ -309,17 +261,6 @@ def test_a_limit_that_was_not_measured_is_not_met() -> None:
     with pytest.raises(NoResultError, match="constraints"):
         MEASURED.best([lacking])
     assert MEASURED.feasible(replace(lacking, values={"error": 0.0, "memory": 16.0, "recall": 1.0}))
-
-
-def test_a_number_where_more_was_declared_is_a_failure() -> None:
-    assert "'memory' is missing" in (MEASURED.answer(0.5).error or "")
-
-
-@pytest.mark.parametrize("returned", [None, math.nan])
-def test_nothing_in_place_of_several_objectives_is_a_failure(returned: Any) -> None:
-    answer = SEVERAL.answer(returned)
-    assert answer.values == {}
-    assert answer.error
 
 
 @pytest.mark.parametrize("returned", [0.5, [0.5, 1.0], (0.5, 1.0), np.array([0.5, 1.0]), "0.5"])
@@ -344,61 +285,24 @@ def test_names_that_are_no_texts_are_kept_as_their_texts(name: Any) -> None:
     assert (answer.values, answer.measurements) == ({"value": 0.5}, {repr(name): 1.0})
 
 
-class Colour(Enum):
-    RED = 1
-
-
 @pytest.mark.parametrize(
     ("measured", "kept"),
     [
-        (3, 3.0),
-        (True, True),
-        (False, False),
-        (None, None),
-        ("text", "text"),
-        ("", ""),
-        (np.float32(0.5), 0.5),
-        (np.int64(3), 3.0),
-        (np.bool_(True), 1.0),
-        (np.array(2.0), 2.0),
-        (Decimal("0.5"), 0.5),
-        (math.inf, math.inf),
-        (-(10**400), math.inf),
-        ([1, 2], "[1, 2]"),
-        ({"a": 1}, "{'a': 1}"),
-        ((), "()"),
-        (np.array([1.0, 2.0]), "array([1., 2.])"),
-        (b"raw", "b'raw'"),
-        (1j, "1j"),
-        (Colour.RED, "<Colour.RED: 1>"),
-        (datetime(2020, 1, 1, tzinfo=UTC), repr(datetime(2020, 1, 1, tzinfo=UTC))),
+        *((3, 3.0), (True, True), (None, None), ("text", "text"), ("", ""), (np.float32(0.5), 0.5)),
+        *((np.bool_(True), 1.0), (np.array(2.0), 2.0), (Decimal("0.5"), 0.5), (math.inf, math.inf)),
+        *((-(10**400), math.inf), ([1, 2], "[1, 2]"), ({"a": 1}, "{'a': 1}"), ((), "()"), (1j, "1j")),
+        *((np.array([1.0, 2.0]), "array([1., 2.])"), (b"raw", "b'raw'"), (UTC, repr(UTC))),
+        (list(range(10_000)), repr(list(range(10_000)))[:1000] + "..."),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:20],
 )
 def test_measurements_are_kept_as_what_they_are_or_as_text(measured: Any, kept: Any) -> None:
-    answer = PLAIN.answer({"value": 0.5, "more": measured})
-    assert answer.error is None
-    assert answer.measurements == {"more": kept}
-    assert type(answer.measurements["more"]) is type(kept)
-
-
-def test_a_measurement_that_is_nan_is_kept_and_fails_nothing() -> None:
-    answer = PLAIN.answer({"value": 0.5, "more": math.nan})
-    assert answer.error is None
-    assert math.isnan(answer.measurements["more"])
-
-
-def test_a_long_text_of_a_thing_is_cut() -> None:
-    (text,) = PLAIN.answer({"value": 0.5, "more": list(range(10_000))}).measurements.values()
-    assert len(text) == 1003
-    assert text.endswith("...")
-
-
-def test_an_answer_is_a_copy() -> None:
-    returned: dict[str, Any] = {"value": 0.5, "more": 1.0}
+    returned = {"value": 0.5, "more": measured, "nan": math.nan}
     answer = PLAIN.answer(returned)
-    returned["value"] = returned["more"] = 9.0
-    assert (answer.values, answer.measurements) == ({"value": 0.5}, {"more": 1.0})
+    returned["value"] = returned["more"] = 9.0  # an answer is a copy
+    assert (answer.error, answer.values) == (None, {"value": 0.5})
+    assert answer.measurements == {"more": kept, "nan": pytest.approx(math.nan, nan_ok=True)}
+    assert type(answer.measurements["more"]) is type(kept)
 
 
 # noise
@@ -426,45 +330,30 @@ def test_noise_is_a_standard_deviation_or_several_by_name(noise: Any, found: dic
 @pytest.mark.parametrize(
     "noise",
     [
-        -0.1,
-        math.nan,
-        math.inf,
-        10**400,
-        "0.1",
-        [0.1],
-        1j,
-        {"value": -1.0},
-        {"value": None},
-        {"value": "0.1"},
-        {"other": 0.1},
-        {1: 0.1},
-        {"value": 0.1, "other": 0.1},
+        *(-0.1, math.nan, math.inf, 10**400, "0.1", [0.1], 1j, {"other": 0.1}, {1: 0.1}),
+        *({"value": -1.0}, {"value": None}, {"value": "0.1"}, {"value": 0.1, "other": 0.1}),
     ],
-    ids=repr,
+    ids=lambda noise: repr(noise)[:20],
 )
 def test_wrong_noise_is_named_and_the_trial_stays_open(noise: Any) -> None:
     opt = Optimizer(SPACE)
     asked = opt.ask()
     with pytest.raises(TellError, match="noise"):
         opt.tell(asked, 0.5, noise)
-    assert opt.trials == (asked,)
     with pytest.raises(TellError, match="noise"):
         opt.observe({"a": 0.5, "b": 0.5}, 0.5, noise)
     assert opt.trials == (asked,)
     assert opt.tell(asked, 0.5, 0.1).noise == {"value": 0.1}
 
 
-def test_a_single_noise_of_several_objectives_is_refused() -> None:
+def test_a_failure_has_no_noise_and_several_objectives_no_single_one() -> None:
+    opt = Optimizer(SPACE)
+    failed = opt.tell(opt.ask(), math.nan, noise=0.1)
+    assert (failed.state, failed.values, failed.noise) == ("failed", {}, {})
     values = {"error": 1.0, "gain": 2.0, "memory": 3.0}
     with pytest.raises(TellError, match="noise"):
         SEVERAL.answer(values, 0.1)
     assert SEVERAL.answer(values, {"gain": 0.1}).noise == {"gain": 0.1}
-
-
-def test_a_failure_has_no_noise() -> None:
-    opt = Optimizer(SPACE)
-    failed = opt.tell(opt.ask(), math.nan, noise=0.1)
-    assert (failed.state, failed.values, failed.noise) == ("failed", {}, {})
 
 
 # tells
@@ -524,13 +413,10 @@ def test_measurements_of_the_first_tell_stay() -> None:
     assert opt.tell(told, {"value": 0.5, "seconds": 4}) is told
     assert opt.tell(told, 0.5) is told
     assert opt.trials[0].measurements == {"seconds": 3.0}
-
-
-def test_another_value_of_a_constraint_is_another_tell() -> None:
-    opt = Optimizer(MEASURED)
-    told = opt.tell(opt.ask(), {"error": 1.0, "memory": 2.0, "recall": 1.0})
+    limited = Optimizer(MEASURED)
+    told = limited.tell(limited.ask(), {"error": 1.0, "memory": 2.0, "recall": 1.0})
     with pytest.raises(TellError, match=r"'memory': 2.0.*'memory': 3.0"):
-        opt.tell(told, {"error": 1.0, "memory": 3.0, "recall": 1.0})
+        limited.tell(told, {"error": 1.0, "memory": 3.0, "recall": 1.0})
 
 
 # what fits
@@ -540,17 +426,12 @@ def test_another_value_of_a_constraint_is_another_tell() -> None:
     "trial",
     [
         Trial(0, {}, "done"),
-        Trial(0, {}, "done", {"value": 1}),
-        Trial(0, {}, "done", {"value": True}),
-        Trial(0, {}, "done", {"value": np.float64(1.0)}),
-        Trial(0, {}, "done", {"value": math.nan}),
-        Trial(0, {}, "done", {"value": math.inf}),
-        Trial(0, {}, "done", {"value": None}),
-        Trial(0, {}, "done", {"error": 1.0}),
-        Trial(0, {}, "done", {"value": 1.0, "error": 1.0}),
-        Trial(0, {}, "done", {"value": 1.0}, noise={"value": -1.0}),
-        Trial(0, {}, "done", {"value": 1.0}, noise={"value": math.nan}),
-        Trial(0, {}, "done", {"value": 1.0}, noise={"value": 1}),
+        *(
+            Trial(0, {}, "done", {"value": one})
+            for one in (1, True, np.float64(1.0), math.nan, math.inf, None)
+        ),
+        *(Trial(0, {}, "done", one) for one in ({"error": 1.0}, {"value": 1.0, "error": 1.0})),
+        *(Trial(0, {}, "done", {"value": 1.0}, noise={"value": one}) for one in (-1.0, math.nan, 1)),
         Trial(0, {}, "done", {"value": 1.0}, noise={"error": 1.0}),
         Trial(0, {}, "failed", {"value": 1.0}),
         Trial(0, {}, "asked", {"value": 1.0}),
@@ -628,10 +509,6 @@ def test_conditions_on_params_count_too() -> None:
     trials = [trial(0, 0.9, 0.9, value=0.0), trial(1, 0.5, 0.5, value=1.0), trial(2, 0.1, 0.1, value=2.0)]
     assert problem.best(trials).number == 1
     assert [problem.allows(one.params) for one in trials] == [False, True, True]
-
-
-def test_without_a_feasible_trial_the_error_says_so() -> None:
-    problem = Problem(SPACE, constraints=[SUM])
     with pytest.raises(NoResultError, match="2 finished"):
         problem.best([trial(0, 1, 1, value=0.0), trial(1, 1, 1, value=0.0), Trial(2, {})])
     with pytest.raises(NoResultError, match="failed with: no"):
@@ -642,28 +519,30 @@ def test_without_a_feasible_trial_the_error_says_so() -> None:
 
 def test_a_condition_that_raises_is_named_with_the_params() -> None:
     problem = Problem(SPACE, constraints=[Holds("c small", lambda params: params["c"] < 1)])
-    with pytest.raises(
-        NoResultError, match=r"the constraint 'c small' raised KeyError\('c'\) for .*'a': 0.5"
-    ) as caught:
+    words = r"'c small' raised KeyError\('c'\) for .*'a'"
+    with pytest.raises(NoResultError, match=words) as caught:
         problem.allows({"a": 0.5, "b": 0.5})
     assert isinstance(caught.value.__cause__, KeyError)
     with pytest.raises(NoResultError, match="'c small'"):
         problem.best([trial(0, value=1.0)])
     assert not problem.reaches(trial(0, value=1.0), 2.0)
-    with pytest.raises(
-        RecipeError, match=r"the constraint 'c small' raised KeyError\('c'\) for .*'a'"
-    ) as ended:
+    with pytest.raises(RecipeError, match=words) as ended:
         bopp.minimize(lambda p: p["a"], SPACE, 4, constraints=problem.constraints, progress=False)
     assert isinstance(ended.value.__cause__, KeyError)
 
 
-def test_a_condition_cannot_change_the_params() -> None:
+def test_a_condition_cannot_change_the_params_or_swallow_ctrl_c() -> None:
     def greedy(params: dict[str, Any]) -> bool:
         return bool(params.pop("a") < 1)
+
+    def interrupt(params: dict[str, Any]) -> bool:
+        raise KeyboardInterrupt
 
     params = {"a": 0.5, "b": 0.5}
     assert Problem(SPACE, constraints=[Holds("a small", greedy)]).allows(params)
     assert params == {"a": 0.5, "b": 0.5}
+    with pytest.raises(KeyboardInterrupt):
+        Problem(SPACE, constraints=[Holds("any", interrupt)]).allows({})
 
 
 @pytest.mark.parametrize(
@@ -671,21 +550,9 @@ def test_a_condition_cannot_change_the_params() -> None:
 )
 def test_what_a_condition_returns_is_taken_as_true_or_false(answer: Any, allowed: bool) -> None:
     assert Problem(SPACE, constraints=[Holds("any", lambda params: answer)]).allows({}) is allowed
-
-
-def test_what_is_neither_true_nor_false_is_named() -> None:
     both: Any = np.array([True, False])
-    problem = Problem(SPACE, constraints=[Holds("both", lambda params: both)])
-    with pytest.raises(NoResultError, match="the constraint 'both' raised ValueError"):
-        problem.allows({})
-
-
-def test_ctrl_c_in_a_condition_is_not_swallowed() -> None:
-    def interrupt(params: dict[str, Any]) -> bool:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Problem(SPACE, constraints=[Holds("any", interrupt)]).allows({})
+    with pytest.raises(NoResultError, match="'both' raised ValueError"):
+        Problem(SPACE, constraints=[Holds("both", lambda params: both)]).allows({})
 
 
 def test_a_target_is_reached_by_a_feasible_trial_alone() -> None:
@@ -706,13 +573,8 @@ def test_the_history_has_a_column_for_each_objective_and_each_limit() -> None:
     problem = Problem(
         SPACE, {"error": "minimize", "gain": "maximize"}, [AtMost("memory", 16), SUM, AtLeast("gain", 1)]
     )
-    done = Trial(
-        0,
-        {"a": 0.0, "b": 0.0},
-        "done",
-        {"error": 2.0, "gain": 3.0, "memory": 10.0},
-        noise={"gain": 0.5, "memory": 2.0},
-    )
+    values, noise = {"error": 2.0, "gain": 3.0, "memory": 10.0}, {"gain": 0.5, "memory": 2.0}
+    done = Trial(0, {"a": 0.0, "b": 0.0}, "done", values, noise=noise)
     trials = [Trial(0, {}, "failed"), done, Trial(2, {})]
     X = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])
     history = problem.history(trials, X)
@@ -726,12 +588,9 @@ def test_the_history_has_a_column_for_each_objective_and_each_limit() -> None:
     np.testing.assert_array_equal(history.data.noise, [0.0])
     np.testing.assert_array_equal(history.pending, [[0.3, 0.3]])
     np.testing.assert_array_equal(history.failed, [[0.1, 0.1]])
-
-
-def test_the_history_of_no_trial_has_its_columns() -> None:
-    history = MEASURED.history([], np.empty((0, 2)))
-    assert (len(history), history.values.shape, history.noise.shape) == (0, (0, 3), (0, 3))
-    assert len(history.data) == len(history.pending) == len(history.failed) == 0
+    empty = MEASURED.history([], np.empty((0, 2)))
+    assert (len(empty), empty.values.shape, empty.noise.shape) == (0, (0, 3), (0, 3))
+    assert len(empty.data) == len(empty.pending) == len(empty.failed) == 0
 
 
 @given(
