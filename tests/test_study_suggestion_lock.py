@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,7 +21,7 @@ from bopp.errors import StoreError
 from bopp.study import faults, suggestion_lock
 from bopp.study.asking import Asking
 from support.faults import Figure
-from support.forks import in_child
+from support.forks import forked
 from support.postgres import Server, binaries, no_server
 from support.waiting import wait_until
 from support.workers import fresh, started
@@ -158,17 +158,6 @@ def work(url: str, trials: int) -> None:
         for _ in range(trials):
             trial = study.ask()
             study.tell(trial, trial.params["x"])
-
-
-def forked(count: int, act: Callable[[], object]) -> list[int]:
-    """The exit codes of so many forks that do the same at once."""
-    pids = []
-    for _ in range(count):
-        pid = os.fork()
-        if pid == 0:
-            os._exit(in_child(act))
-        pids.append(pid)
-    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
 
 
 @pytest.mark.fault(31)

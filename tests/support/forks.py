@@ -24,3 +24,14 @@ def in_child(work: Callable[[], object]) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     finally:
         killer.cancel()
+
+
+def forked(count: int, act: Callable[[], object]) -> list[int]:
+    """The exit codes of so many forks that do the same at once."""
+    pids = []
+    for _ in range(count):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(in_child(act))
+        pids.append(pid)
+    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
