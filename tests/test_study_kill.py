@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -110,9 +109,6 @@ def kill_often(url: str, folder: Path, recipe: Recipe, kills: int, longest: floa
     return struck
 
 
-RESUMED = "each run as if it had never been killed, bit for bit"
-
-
 def struck_by(kills: int, struck: Counter[str]) -> str:
     """The figure of a run that was killed, and that the kills struck where they should."""
     phases = ("opening", "asking", "telling")
@@ -134,22 +130,11 @@ def struck_by(kills: int, struck: Counter[str]) -> str:
     ],
 )
 def test_a_run_killed_at_many_moments_is_the_run_that_was_not(
-    tmp_path: Path, recipe: Recipe, kills: int, longest: float, figure: Figure
+    url: str, tmp_path: Path, recipe: Recipe, kills: int, longest: float, figure: Figure
 ) -> None:
-    struck = kill_often(f"sqlite:///{tmp_path}/study.db", tmp_path, recipe, kills, longest)
-    figure(f"SQLite: {struck_by(kills, struck)}", 4)
-    figure(RESUMED, 5)
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(4, 5)
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=full_size)])
-def test_a_run_on_a_server_killed_at_many_moments_is_the_run_that_was_not(
-    tmp_path: Path, postgres_url: str, kills: int, figure: Figure
-) -> None:
-    struck = kill_often(postgres_url, tmp_path, Recipe.random(), kills, 0.2 if kills < 100 else 0.3)
-    figure(f"PostgreSQL: {struck_by(kills, struck)}", 4)
-    figure(RESUMED, 5)
+    struck = kill_often(url, tmp_path, recipe, kills, longest)
+    figure(f"{kind_of(url)}: {struck_by(kills, struck)}", 4)
+    figure("each run as if it had never been killed, bit for bit", 5)
 
 
 def work_until_done(url: str, me: int, folder: Path, budget: int, pause: float) -> None:
@@ -172,10 +157,12 @@ def calls(folder: Path) -> list[Params]:
     return [json.loads(line) for file in folder.glob("*.calls") for line in file.read_text().splitlines()]
 
 
-def kill_one_of_four(url: str, folder: Path) -> None:
-    """One of four that optimise is killed in mid-trial; the others finish, its trial too, and no more."""
-    with started(work_until_done, *((url, me, folder, 40, 0.1) for me in range(4))) as processes:
-        while len(calls(folder)) < 12:
+@pytest.mark.endurance
+@pytest.mark.fault(6)
+def test_of_four_that_optimize_one_may_be_killed(url: str, tmp_path: Path) -> None:
+    """One of four is killed in mid-trial; the others finish, its trial too, and no more."""
+    with started(work_until_done, *((url, me, tmp_path, 40, 0.1) for me in range(4))) as processes:
+        while len(calls(tmp_path)) < 12:
             time.sleep(0.01)
         processes[0].kill()
         processes[0].join()
@@ -183,21 +170,9 @@ def kill_one_of_four(url: str, folder: Path) -> None:
     trials = trials_of(url)
     assert [trial.number for trial in trials] == list(range(40))
     assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
-    evaluated = Counter(params["x"] for params in calls(folder))
+    evaluated = Counter(params["x"] for params in calls(tmp_path))
     assert set(evaluated) == {trial.params["x"] for trial in trials}
     assert 40 <= evaluated.total() <= 41  # at most the trial of the dead was evaluated again
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(6)
-def test_of_four_that_optimize_a_file_one_may_be_killed(tmp_path: Path) -> None:
-    kill_one_of_four(f"sqlite:///{tmp_path}/study.db", tmp_path)
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(6)
-def test_of_four_that_optimize_a_server_one_may_be_killed(tmp_path: Path, postgres_url: str) -> None:
-    kill_one_of_four(postgres_url, tmp_path)
 
 
 def disturbed(url: str, folder: Path, budget: int, disturb: Iterator[None]) -> None:
@@ -282,7 +257,8 @@ def tell_one(url: str, ready: Connection) -> None:
         ready.send(time.monotonic())
 
 
-def kill_a_writer(url: str) -> str:
+@pytest.mark.fault(9)
+def test_others_go_on_when_a_writer_is_killed(url: str, figure: Figure) -> None:
     """Whoever waits for a writer that is killed goes on within a second, and finds nothing of it."""
     with opened(url) as study:
         for number in range(20):
@@ -303,18 +279,7 @@ def kill_a_writer(url: str) -> str:
     assert went_on - killed < 1.0
     assert kept(trials_of(url))[:20] == before
     assert trials_of(url)[20].value == 1.0
-    return f"{kind_of(url)}, a writer killed: others go on after {went_on - killed:.2f} s"
-
-
-@pytest.mark.fault(9)
-def test_others_go_on_when_a_writer_of_the_file_is_killed(tmp_path: Path, figure: Figure) -> None:
-    figure(kill_a_writer(f"sqlite:///{tmp_path}/study.db"))
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(9)
-def test_others_go_on_when_a_writer_of_the_server_is_killed(postgres_url: str, figure: Figure) -> None:
-    figure(kill_a_writer(postgres_url))
+    figure(f"{kind_of(url)}, a writer killed: others go on after {went_on - killed:.2f} s")
 
 
 def slow_search(score: Score, space: Space, history: History, rng: Any) -> Array:
@@ -338,7 +303,9 @@ def ask_slowly(url: str, slowly: bool, ready: Connection) -> None:
         ready.recv()
 
 
-def kill_a_thinker(url: str) -> str:
+@pytest.mark.endurance
+@pytest.mark.fault(9)
+def test_others_go_on_when_one_that_thinks_is_killed(url: str, figure: Figure) -> None:
     """Whoever waits for the suggestion of one that is killed goes on within a second."""
     with opened(url, SLOW) as study:
         study.tell(study.ask(), 1.0)
@@ -356,21 +323,7 @@ def kill_a_thinker(url: str) -> str:
             succeeded([waiting])
     assert number == 1
     assert went_on - killed < 1.0
-    return f"{kind_of(url)}, one that thinks killed: others go on after {went_on - killed:.2f} s"
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(9)
-def test_others_go_on_when_one_that_thinks_is_killed(tmp_path: Path, figure: Figure) -> None:
-    figure(kill_a_thinker(f"sqlite:///{tmp_path}/study.db"))
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(9)
-def test_others_go_on_when_one_that_thinks_before_a_server_is_killed(
-    postgres_url: str, figure: Figure
-) -> None:
-    figure(kill_a_thinker(postgres_url))
+    figure(f"{kind_of(url)}, one that thinks killed: others go on after {went_on - killed:.2f} s")
 
 
 class Interrupted(BaseException):
@@ -428,22 +381,3 @@ def test_ctrl_c_at_fifty_moments_loses_nothing(tmp_path: Path) -> None:
     trials = trials_of(url)
     assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
     assert len(trials) == 300
-
-
-def test_threads_of_one_study_share_it(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/study.db"
-    with opened(url) as study:
-
-        def work() -> None:
-            for _ in range(10):
-                trial = study.ask()
-                study.tell(trial, bowl(trial.params))
-
-        threads = [threading.Thread(target=work) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    trials = trials_of(url)
-    assert [trial.value for trial in trials] == [bowl(trial.params) for trial in trials]
-    assert len({trial.params["x"] for trial in trials}) == len(trials) == 60

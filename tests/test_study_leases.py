@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -15,39 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import psycopg
 import pytest
 import sqlalchemy as sa
 
 from bopp import Params, Study
-from bopp.errors import LateTell, TellError
+from bopp.errors import LateTell
 from bopp.study import identity
 from bopp.study.store import Moment, Store
 from support.faults import Figure
 from support.postgres import Server
-from support.workers import PATIENCE, bowl, fresh, kind_of, opened, rows, started, succeeded, trials_of
+from support.workers import PATIENCE, bowl, execute, fresh, kind_of, opened, started, succeeded, trials_of
 
 SILENCE = 20.0  # seconds without a word from a process that should speak
 FOREIGN = "UPDATE bopp_trials SET worker = 'elsewhere/1/x-1', seal = NULL"
-
-
-def change(url: str, sql: str) -> None:
-    """Change a store past bopp."""
-    if url.startswith("sqlite"):
-        raw = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60, isolation_level=None)
-        raw.execute(sql)
-        raw.close()
-    else:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(sql.encode())
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new store, in a file and on a server in turn."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/study.db"
-    return str(request.getfixturevalue("postgres_url"))
 
 
 def ask_and_keep(url: str, lease: float, mine: Connection) -> None:
@@ -142,7 +121,7 @@ def test_the_trial_of_a_silent_machine_goes_to_one_of_eight_after_its_lease(url:
     ours, theirs = zip(*(fresh.Pipe() for _ in range(8)), strict=True)
     with started(ask_and_keep, (url, lease, others)) as [owner]:
         hear(mine)
-        change(url, FOREIGN)
+        execute(url, FOREIGN)
         with started(contend, *((url, lease, pipe) for pipe in theirs)):
             ready(ours)
             assert wait(ours, 1.5 * lease) == []  # it renews its lease
@@ -210,23 +189,6 @@ def test_of_two_values_the_first_counts(url: str, tell: Callable[[Study, Any, Co
         succeeded([owner])
 
 
-@pytest.mark.fault(11)
-def test_what_is_late_is_late_again(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/study.db"
-    loser, winner = opened(url), opened(url)
-    trial = loser.ask()
-    change(url, "UPDATE bopp_trials SET lease = 0, lease_until = 0")
-    assert winner.ask_within(1) == winner.trials[0]
-    for _ in range(2):
-        with pytest.raises(LateTell):
-            loser.fail(trial, "out of memory")
-    assert winner.trials[0].state == "asked"
-    winner.tell(trial, 1.0)
-    for _ in range(2):
-        with pytest.raises(TellError, match=r"1\.0 already"):
-            loser.tell(trial, 2.0)
-
-
 def work(url: str, me: int, lease: float, budget: int, mine: Connection) -> None:
     """Optimise with values that only this process gives, and say when each evaluation begins."""
 
@@ -290,7 +252,7 @@ def test_a_worker_that_gets_its_lost_trial_back_lives_on(tmp_path: Path) -> None
         mine = len(calls)
         if mine == 1:  # the trial goes to another, who dies: it comes back here while we still work on it
             lost = "seal = NULL, worker = 'x', ticket = 'y', lease = 0, lease_until = 0 WHERE number = 0"
-            change(url, f"UPDATE bopp_trials SET {lost}")
+            execute(url, f"UPDATE bopp_trials SET {lost}")
         time.sleep(1.5 if mine == 1 else 0.2)
         return float(mine)
 
@@ -298,15 +260,6 @@ def test_a_worker_that_gets_its_lost_trial_back_lives_on(tmp_path: Path) -> None
         result = study.optimize(objective, 3, 2, executor=threads, progress=False)
     assert len(calls) == 4  # the first trial twice
     assert [(trial.state, trial.error) for trial in result.trials] == [("done", None)] * 3
-
-
-def test_closing_gives_back_what_was_not_told(url: str) -> None:
-    with opened(url) as study:
-        trial = study.ask()
-    with opened(url) as other:
-        assert other.ask_within(1).params == trial.params  # type: ignore[union-attr]
-        other.release(0)
-        assert other.ask_within(1).params == trial.params  # type: ignore[union-attr]
 
 
 def shift(by: timedelta, zone: str, of_store: bool) -> None:
@@ -351,7 +304,7 @@ def test_other_clocks_and_zones_take_no_trial_from_the_living(
     keep = (ask_and_keep, of_store, timedelta(hours=-5), "Pacific/Auckland", url, lease, others)
     with started(elsewhen, keep) as [owner]:
         assert hear(mine) == 0
-        change(url, FOREIGN)  # so that its lease alone can tell
+        execute(url, FOREIGN)  # so that its lease alone can tell
         contenders = [
             (contend, of_store, *clock, url, lease, pipe) for clock, pipe in zip(clocks, theirs, strict=True)
         ]
@@ -376,12 +329,12 @@ def tell_elsewhen(url: str, zone: str) -> None:
 def test_times_are_utc_whatever_the_zone(url: str, postgres_server: Server) -> None:
     opened(url).close()
     if url.startswith("postgresql"):
-        change(url, f"ALTER DATABASE {url.rpartition('/')[2]} SET timezone = 'Asia/Kolkata'")
+        execute(url, f"ALTER DATABASE {url.rpartition('/')[2]} SET timezone = 'Asia/Kolkata'")
     began = datetime.now(UTC)
     with started(tell_elsewhen, (url, "Asia/Tokyo"), (url, "America/New_York")) as processes:
         succeeded(processes)
     ended = datetime.now(UTC)
-    times = rows(url, "SELECT asked_at, told_at FROM bopp_trials")
+    times = execute(url, "SELECT asked_at, told_at FROM bopp_trials")
     assert len(times) == 2
     for asked_at, told_at in times:
         assert asked_at.endswith("+00:00")

@@ -8,13 +8,12 @@ import time
 from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
 import bopp
 import store
-from bopp import Params, Recipe, Study
+from bopp import Params, Recipe
 from bopp.errors import StudyError
 from support.faults import Figure
 from support.postgres import Server
@@ -22,13 +21,12 @@ from support.workers import (
     PATIENCE,
     SPACE,
     bowl,
+    execute,
     fresh,
     full_size,
-    kept,
     kind_of,
     many,
     opened,
-    rows,
     started,
     succeeded,
     together,
@@ -38,24 +36,17 @@ from support.workers import (
 
 
 @pytest.mark.fault(1, 2)
-def test_two_processes_share_a_store(tmp_path: Path, url: str) -> None:
-    many(url, tmp_path, 2, 5)
-
-
-@pytest.mark.fault(1)
-@pytest.mark.endurance
-@pytest.mark.parametrize("each", [50, pytest.param(200, marks=full_size)])
-def test_eight_processes_share_a_file(tmp_path: Path, each: int, figure: Figure) -> None:
-    figure(many(f"sqlite:///{tmp_path}/study.db", tmp_path, 8, each))
-
-
-@pytest.mark.fault(2)
-@pytest.mark.endurance
-@pytest.mark.parametrize(("processes", "each"), [(8, 25), pytest.param(16, 100, marks=full_size)])
-def test_processes_share_a_server(
-    tmp_path: Path, postgres_url: str, processes: int, each: int, figure: Figure
-) -> None:
-    figure(many(postgres_url, tmp_path, processes, each))
+@pytest.mark.parametrize(
+    ("processes", "each"),
+    [
+        (2, 5),
+        pytest.param(8, 50, marks=pytest.mark.endurance),
+        pytest.param(8, 200, marks=full_size),
+        pytest.param(16, 100, marks=full_size),
+    ],
+)
+def test_processes_share_a_store(tmp_path: Path, url: str, processes: int, each: int, figure: Figure) -> None:
+    figure(many(url, tmp_path, processes, each), 1 if url.startswith("sqlite") else 2)
 
 
 @pytest.mark.fault(1)
@@ -86,9 +77,9 @@ def open_at_once(urls: list[str], folder: Path) -> str:
         together(open_each, 8, part, seeds, folder)
         assert sum(int(file.read_text()) for file in folder.glob("*.refused")) == refused * len(part)
     for url in urls:
-        assert rows(url, "SELECT count(*) FROM bopp_studies") == [(1,)]
-        assert rows(url, "SELECT count(*) FROM bopp_schema") == [(1,)]
-        assert rows(url, "SELECT count(*) FROM bopp_trials") == [(0,)]
+        assert execute(url, "SELECT count(*) FROM bopp_studies") == [(1,)]
+        assert execute(url, "SELECT count(*) FROM bopp_schema") == [(1,)]
+        assert execute(url, "SELECT count(*) FROM bopp_trials") == [(0,)]
     return f"{kind_of(urls[0])}: {len(urls)} stores, 8 processes each, 0 errors"
 
 
@@ -146,15 +137,18 @@ def pop_at_once(url: str, folder: Path, rounds: int, points: int = 10, poppers: 
 
 
 @pytest.mark.fault(12)
-def test_three_pop_two_queued_points(tmp_path: Path) -> None:
-    pop_at_once(f"sqlite:///{tmp_path}/study.db", tmp_path, 2, points=2, poppers=3)
-
-
-@pytest.mark.fault(12)
-@pytest.mark.endurance
-@pytest.mark.parametrize("rounds", [2, pytest.param(50, marks=full_size)])
-def test_sixteen_pop_ten_queued_points(url: str, tmp_path: Path, rounds: int, figure: Figure) -> None:
-    figure(pop_at_once(url, tmp_path, rounds))
+@pytest.mark.parametrize(
+    ("rounds", "points", "poppers"),
+    [
+        (2, 2, 3),
+        pytest.param(2, 10, 16, marks=pytest.mark.endurance),
+        pytest.param(50, 10, 16, marks=full_size),
+    ],
+)
+def test_more_ask_than_points_are_queued(
+    url: str, tmp_path: Path, rounds: int, points: int, poppers: int, figure: Figure
+) -> None:
+    figure(pop_at_once(url, tmp_path, rounds, points, poppers))
 
 
 def optimize(barrier: Barrier, me: int, url: str, budget: int, workers: int) -> None:
@@ -188,49 +182,6 @@ def test_several_local_workers_evaluate_at_once_and_each_trial_once(tmp_path: Pa
     assert sorted(float(x) for _, x in calls) == sorted(trial.params["x"] for trial in result.trials)
     assert len({pid for pid, _ in calls}) == 24
     assert [trial.value for trial in result.trials] == [bowl(trial.params) for trial in result.trials]
-
-
-def in_children(url: str, folder: Path, count: int) -> None:
-    """Fork with a study in hand, on which parent and children then work at once."""
-    study = opened(url)
-    mine = study.ask()
-    with (folder / "parent.told").open("w") as file:
-        children = []
-        for me in range(4):
-            pid = os.fork()
-            if pid == 0:
-                status = 1
-                try:
-                    child(study, me, folder, count)
-                    status = 0
-                finally:
-                    os._exit(status)
-            children.append(pid)
-        tell(study, file, count)
-        assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
-        raced = opened(url).ask()
-        assert raced.number == 5 * count + 1  # what the children closed was theirs alone
-        assert study.tell(mine, 1.0).state == "done"
-
-
-def child(study: Study, me: int, folder: Path, count: int) -> None:
-    with (folder / f"{me}.told").open("w") as file, study:
-        tell(study, file, count)
-
-
-def tell(study: Study, file: TextIO, count: int) -> None:
-    for _ in range(count):
-        trial = study.ask()
-        study.tell(trial, bowl(trial.params))
-        print(json.dumps([trial.number, trial.params, bowl(trial.params)]), file=file)
-
-
-@pytest.mark.endurance
-def test_a_study_survives_a_fork(url: str, tmp_path: Path) -> None:
-    """It lives on in a forked process, with connections and leases of its own."""
-    with started(in_children, (url, tmp_path, 10)) as processes:
-        succeeded(processes)
-    assert told_by(tmp_path) == kept(trials_of(url))[1:-1]
 
 
 def clocks() -> Iterator[store.Clock]:

@@ -7,7 +7,7 @@ import multiprocessing
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -125,13 +125,12 @@ def many(url: str, folder: Path, processes: int, count: int, recipe: Recipe | No
     return f"{len(trials)} trials of {processes} processes, 0 lost, 0 twice, {rate:.0f} a second"
 
 
-def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of a query, asked past bopp."""
+def execute(url: str, sql: str) -> list[tuple[Any, ...]]:
+    """The rows that a statement gives, run past bopp."""
     if url.startswith("sqlite"):
-        raw = sqlite3.connect(url.removeprefix("sqlite:///"))
-        try:
+        path = url.removeprefix("sqlite:///")
+        with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as raw:
             return raw.execute(sql).fetchall()
-        finally:
-            raw.close()
-    with psycopg.connect(url) as connection:
-        return connection.execute(sql.encode()).fetchall()
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
