@@ -235,105 +235,70 @@ def test_files_of_other_systems_are_read(wrap: bytes, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_or_no_file_is_named(tmp_path: Path) -> None:
-    assert problem(tmp_path / "no.toml") == f"there is no such file in {str(tmp_path)!r}"
-    assert problem(tmp_path) == "wanted a file, got a folder"
-    assert "there is no such file" in problem(tmp_path / "no" / "study.toml")
-    assert problem(write(tmp_path, "") / "study.toml") == "cannot be read: Not a directory"
+    assert re.search(f"no such file.*{tmp_path}", problem(tmp_path / "no.toml"))
+    assert "a folder" in problem(tmp_path)
+    assert "no such file" in problem(tmp_path / "no" / "study.toml")
+    assert "Not a directory" in problem(write(tmp_path, "") / "study.toml")
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
+    ("content", "words"),
     [
-        (
-            "",
-            "there is nothing in it; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
-        ),
-        (
-            "# only\n\n# comments\n",
-            "there is nothing in it; wanted [study], [objective], [space], [[constraint]] and [[knowledge]]",
-        ),
-        (b"a = 1\nb = '\xff'\n", "line 2: wanted UTF-8, got the byte 0xff"),
-        ("[study]\n".encode("utf-16"), "line 1: wanted UTF-8, got the byte 0xff"),
-        ("[study]\nname = \n", "line 2: Invalid value at column 8"),
-        ("[study]\nname = my study\n", "line 2: Invalid value at column 8"),
-        ("\n\n[study\n", "line 3: Expected ']' at the end of a table declaration at column 7"),
-        ("[study]\nname = 'a'\nname = 'b'\n", "line 3: Cannot overwrite a value at column 11"),
-        ("a = 1\nb = {", "line 2: Invalid initial character for a key part"),
-        ("a = [", "line 1: Invalid value"),
-        ("a = " + "[" * 100_000, "maximum recursion depth exceeded"),
-        ("a = " + "1" * 5000, "Exceeds the limit (4300 digits) for integer string conversion"),
-        ("a = '\0'", "line 1: Found invalid character '\\x00' at column 6"),
-        ("a = 2026-99-99", "line 1: Expected newline or end of document after a statement at column 9"),
+        *((text, "nothing in it") for text in ("", "# only\n\n# comments\n")),
+        *((text, "line 2.*0xff") for text in (b"a = 1\nb = '\xff'\n", b"\n\xff\xfe[\0")),
+        *((text, "line 2.*Invalid value") for text in ("[study]\nname = \n", "[study]\nname = my study\n")),
+        ("\n\n[study\n", "line 3.*column 7"),
+        ("[study]\nname = 'a'\nname = 'b'\n", "line 3.*overwrite"),
+        ("a = 1\nb = {", "line 2"),
+        ("a = [", "line 1"),
+        ("a = " + "[" * 100_000, "recursion"),
+        ("a = " + "1" * 5000, "4300 digits"),
+        ("a = '\0'", "line 1.*x00"),
+        ("a = 2026-99-99", "line 1"),
     ],
 )
-def test_what_is_no_toml_is_named_with_its_line(content: str | bytes, expected: str, tmp_path: Path) -> None:
-    assert problem(write(tmp_path, content)).startswith(expected)
+def test_what_is_no_toml_is_named_with_its_line(content: str | bytes, words: str, tmp_path: Path) -> None:
+    assert re.match(f".*{words}", problem(write(tmp_path, content)))
 
 
 def test_a_message_is_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     wrong = SPACE.replace("1e-6", "1.0").replace("high = 1.0", "high = 0.1")
-    write(tmp_path, STUDY + OBJECTIVE + wrong)
-    with pytest.raises(ConfigError) as caught:
-        load(Path("study.toml"))
-    assert str(caught.value) == "study.toml: [space] lr: low must be below high, got low=1.0, high=0.1"
-    write(tmp_path, STUDY.replace("10", '"many"') + OBJECTIVE + SPACE)
-    with pytest.raises(ConfigError) as caught:
-        load(Path("study.toml"))
-    assert str(caught.value) == 'study.toml: [study] budget: wanted an integer >= 1, got "many"'
+    for text, said in (
+        (STUDY + OBJECTIVE + wrong, "[space] lr: low must be below high, got low=1.0, high=0.1"),
+        (STUDY.replace("10", '"many"') + SPACE, '[study] budget: wanted an integer >= 1, got "many"'),
+    ):
+        write(tmp_path, text)
+        assert str(error_of(Path("study.toml"))) == f"study.toml: {said}"
+
+
+WRONG_SETTINGS = {
+    "budget": ["0", "-5", "1.0", "true", '"5"', "inf", "[1]", "{ a = 1 }", "2026-01-31", f'"{"x" * 10_000}"'],
+    "workers": ["0", "-5", "1.0", "true", '"5"'],
+    "seed": ["-1", "0.5", '"0"', "-99999999999999999999999", str(2**63)],
+    **{
+        name: ["0", "-1.5", "inf", "nan", "true", '"60"'] for name in ("trial_timeout", "time_limit", "lease")
+    },
+    "target": ["inf", "-inf", "nan", "true", '"low"'],
+    "direction": ['"min"', '"Minimize"', "1", '""'],
+    "recipe": ['"paper"', '"DEFAULT"', "0"],
+    "name": ['""', '"  "', '"a\\nb"', "3", '"a\\n"'],
+    "store": ['"study.db"', '"/abs/study.db"', '""', "3", '"postgresql://host:port/base"'],
+}
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "wanted"),
-    [
-        *((name, value, "an integer >= 1") for name in ("budget", "workers") for value in ("0", "-5")),
-        *(
-            (name, value, "an integer >= 1")
-            for name in ("budget", "workers")
-            for value in ("1.0", "true", '"5"')
-        ),
-        *(("budget", value, "an integer >= 1") for value in ("inf", "[1]", "{ a = 1 }", "2026-01-31")),
-        *(
-            ("seed", value, 'an integer from 0 to 2**63 - 1, or "random"')
-            for value in ("-1", "0.5", '"0"', "-99999999999999999999999", str(2**63))
-        ),
-        *(
-            (name, value, "a finite number of seconds above 0")
-            for name in ("trial_timeout", "time_limit", "lease")
-            for value in ("0", "-1.5", "inf", "nan", "true", '"60"')
-        ),
-        *(("target", value, "a finite number") for value in ("inf", "-inf", "nan", "true", '"low"')),
-        *(("direction", value, '"minimize" or "maximize"') for value in ('"min"', '"Minimize"', "1", '""')),
-        *(
-            ("recipe", value, "one of default, random, paper-ucb, paper-pi, paper-ei")
-            for value in ('"paper"', '"DEFAULT"', "0")
-        ),
-        *(("name", value, "a line of text") for value in ('""', '"  "', '"a\\nb"', "3", '"a\\n"')),
-        *(
-            ("store", value, 'the URL of a database such as "sqlite:///study.db"')
-            for value in ('"study.db"', '"/abs/study.db"', '""', "3", '"postgresql://host:port/base"')
-        ),
-    ],
+    ("field", "value"), [(name, one) for name, them in WRONG_SETTINGS.items() for one in them]
 )
-def test_a_wrong_setting_is_named(field: str, value: str, wanted: str, tmp_path: Path) -> None:
+def test_a_wrong_setting_is_named(field: str, value: str, tmp_path: Path) -> None:
     fields = {"name": '"a study"', "budget": "10"} | {field: value}
     study = "[study]\n" + "".join(f"{name} = {text}\n" for name, text in fields.items())
-    text = problem_of(tmp_path, study)
-    assert text.startswith(f"[study] {field}: wanted {wanted}, got ")
-    if re.fullmatch(r'[-\w. ]+|"[^\\]*"', value) and not value.startswith("2026") and "//" not in value:
-        assert text.endswith(f"got {value}")
-
-
-def test_a_password_is_not_shown(tmp_path: Path) -> None:
-    text = problem_of(tmp_path, f'{STUDY}store = "postgresql://me:sec@ret@host:port/base"')
-    assert "sec" not in text
-    assert "ret" not in text
-
-
-def test_what_came_is_cut_where_it_is_long(tmp_path: Path) -> None:
-    text = problem_of(tmp_path, STUDY.replace("10", '"' + "x" * 10_000 + '"'))
-    assert text.endswith("xxx...")
-    assert len(text) < 200
+    error = error_of(write(tmp_path, study + OBJECTIVE + SPACE))
+    assert error.field == f"[study] {field}"
+    assert re.search("wanted .*, got ", str(error))
+    assert len(str(error).removeprefix(str(tmp_path))) < 200
+    if re.fullmatch(r'[-\w. ]+|"[^\\]{,20}"', value) and not value.startswith("2026") and "//" not in value:
+        assert str(error).endswith(f"got {value}")
 
 
 @pytest.mark.parametrize(
@@ -382,9 +347,10 @@ def test_wrong_tables_are_named(
     ["loss", "objective", "objective:", ":loss", "a:b:c", "a b:c", "a/b:c", "a-b:c", "1a:b", ".a:b", "a:b()"],
 )
 def test_a_function_is_named_by_module_and_name(text: str, tmp_path: Path) -> None:
-    found = problem_of(tmp_path, objective=f"[objective]\npython = '{text}'\n")
-    assert found == f'[objective] python: wanted "module:function", got "{text}"'
-    assert no_objective(text, tmp_path) == f'wanted "module:function", got {text!r}'
+    error = error_of(write(tmp_path, f"{STUDY}[objective]\npython = '{text}'\n{SPACE}"))
+    assert error.field == "[objective] python"
+    for said in (str(error), no_objective(text, tmp_path)):
+        assert re.search(f"module:function.*{re.escape(text)}", said)
 
 
 @pytest.mark.parametrize(
@@ -451,16 +417,15 @@ class Grid:
 def test_a_new_kind_of_parameter_needs_its_fields_alone() -> None:
     row = {"type": "grid", "low": 1, "steps": 3, "marks": ["a", ["b"]]}
     assert read_table("x", Grid, row, "type") == Grid(1.0, 3, ("a", ("b",)))
-    for name, value, expected in [
-        ("low", "1", 'low: wanted a finite number, got "1"'),
-        ("steps", 1.5, "steps: wanted an integer, got 1.5"),
-        ("marks", [{}], "marks: wanted texts, finite numbers, true, false or lists of these, got {}"),
-        ("round", 1, "round: wanted true or false, got 1"),
-        ("log", True, "log: no such field; wanted type, low, steps, marks, round"),
+    for name, value, word in [
+        ("low", "1", "finite number"),
+        ("steps", 1.5, "an integer"),
+        ("marks", [{}], "lists"),
+        ("round", 1, "true or false"),
+        ("log", True, "type, low, steps, marks, round"),
     ]:
-        with pytest.raises(ConfigError) as caught:
+        with pytest.raises(ConfigError, match=f"x {name}: .*{word}"):
             read_table("x", Grid, row | {name: value}, "type")
-        assert str(caught.value) == f"x {expected}"
 
 
 def test_a_function_is_imported_from_the_folder_of_the_file(tmp_path: Path) -> None:
@@ -503,39 +468,28 @@ class Model:
     assert python_objective(text, tmp_path)({}) == 3
 
 
-def test_a_relative_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, "def loss(params): return 5", "objective.py")
-    monkeypatch.chdir(tmp_path)
-    assert python_objective("objective:loss", Path())({}) == 5
-    assert sys.path[0] == str(tmp_path)
-
-
 def test_a_missing_module_is_named_with_the_place(tmp_path: Path) -> None:
-    where = f"in {str(tmp_path)!r} or on Python's path"
-    assert no_objective("no_such_module:loss", tmp_path) == f"no module 'no_such_module' {where}"
-    assert no_objective("no_such.module:loss", tmp_path) == f"no module 'no_such' {where}"
     write(tmp_path, "def loss(params): return 5", "objective.py")
-    assert no_objective("objective.deep:loss", tmp_path) == f"no module 'objective.deep' {where}"
-    assert no_objective("objective.py:loss", tmp_path) == (
-        "wanted a module, not a file: objective:loss, got 'objective.py:loss'"
-    )
+    for text in ("no_such_module:loss", "no_such.module:loss", "objective.deep:loss"):
+        said = no_objective(text, tmp_path)
+        assert said.startswith("no module ")
+        assert repr(str(tmp_path)) in said
+    assert "objective:loss" in no_objective("objective.py:loss", tmp_path)
     found = read(tmp_path, objective="[objective]\npython = 'no_such_module:loss'\n")
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match="no module 'no_such_module'") as caught:
         found.objective()
-    assert (
-        str(caught.value) == f"{tmp_path}/study.toml: [objective] python: no module 'no_such_module' {where}"
-    )
+    assert caught.value.field == "[objective] python"
 
 
 @pytest.mark.parametrize(
     ("code", "raised", "line"),
     [
-        ("x = 1\n1 / 0\n", "ZeroDivisionError: division by zero", 2),
+        ("x = 1\n1 / 0\n", "ZeroDivisionError", 2),
         ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'", 1),
-        ("from math import nothing\n", "ImportError: cannot import name 'nothing'", 1),
+        ("from math import nothing\n", "ImportError", 1),
         ("def f():\n    raise KeyError('a')\n\nf()\n", "KeyError: 'a'", 2),
-        ("import json\njson.loads('?')\n", "JSONDecodeError: Expecting value", 2),
-        ("raise ValueError('two\\nlines')\n", "ValueError: two\nlines", 1),
+        ("import json\njson.loads('?')\n", "JSONDecodeError", 2),
+        ("raise ValueError('two\\nlines')\n", "ValueError: two lines", 1),
         ("import sys\nsys.exit('bye')\n", "SystemExit: bye", 2),
         ("import other\n", "RuntimeError: deep inside", 3),
     ],
@@ -548,10 +502,9 @@ def test_a_module_that_raises_is_named_with_the_line(
     found = read(tmp_path)
     with pytest.raises(ConfigError) as caught:
         found.objective()
-    text = str(caught.value)
-    file = "other.py" if "other" in code else "objective.py"
-    assert text.startswith(f"{tmp_path}/study.toml: [objective] python: module 'objective' raised while it")
-    assert " ".join(raised.split()) in text
+    assert caught.value.field == "[objective] python"
+    text, file = str(caught.value), "other.py" if "other" in code else "objective.py"
+    assert raised in text
     assert text.endswith(f"({tmp_path}/{file}, line {line})")
     assert "\n" not in text
 
@@ -561,62 +514,42 @@ def test_a_module_that_raises_is_named_with_the_line(
 )
 def test_a_module_that_is_no_python_is_named(code: str | bytes, tmp_path: Path) -> None:
     write(tmp_path, code, "objective.py")
-    text = no_objective("objective:loss", tmp_path)
-    assert text.startswith("module 'objective' raised while it was imported: ")
-    assert "Error: " in text
-
-
-def test_ctrl_c_is_not_swallowed(tmp_path: Path) -> None:
-    write(tmp_path, "raise KeyboardInterrupt", "objective.py")
+    assert re.search("'objective' raised.*Error: ", no_objective("objective:loss", tmp_path))
+    write(tmp_path, "raise KeyboardInterrupt", "interrupts.py")
     with pytest.raises(KeyboardInterrupt):
-        python_objective("objective:loss", tmp_path)
+        python_objective("interrupts:loss", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("code", "word", "hint"),
     [
-        ("def loss(p): pass\ndef other(p): pass", "los", "there is loss"),
+        ("def loss(p): pass\ndef other(p): pass", "los", "no function 'los'.*there is loss"),
         ("def objective(p): pass\ndef _loss(p): pass", "loss", "there is objective"),
-        ("loss_value = 3", "loss", "there is none at all"),
-        ("class Model:\n    def loss(self): pass", "Model.lost", "there is loss"),
-        ("value = 3", "value.loss", "there is none at all"),
+        ("loss_value = 3", "loss", "none at all"),
+        ("class Model:\n    def loss(self): pass", "Model.lost", "no function 'lost'.*there is loss"),
+        ("value = 3", "value.loss", "none at all"),
+        *((f"loss = {one}", "loss", "wanted a function, got loss") for one in ("3", "None", "[len]")),
     ],
 )
 def test_a_missing_function_is_named_with_those_near(code: str, word: str, hint: str, tmp_path: Path) -> None:
+    assert python_objective("math:sqrt", tmp_path) is __import__("math").sqrt
     write(tmp_path, code, "objective.py")
-    name = word.rpartition(".")[2]
-    assert no_objective(f"objective:{word}", tmp_path) == (
-        f"no function {name!r} in {tmp_path}/objective.py; {hint}"
-    )
-
-
-@pytest.mark.parametrize(("value", "kind"), [("3", "int"), ("None", "NoneType"), ("[len]", "list")])
-def test_what_cannot_be_called_is_named(value: str, kind: str, tmp_path: Path) -> None:
-    write(tmp_path, f"loss = {value}", "objective.py")
-    assert no_objective("objective:loss", tmp_path) == (
-        f"wanted a function, got loss of type {kind} in {tmp_path}/objective.py"
-    )
+    said = no_objective(f"objective:{word}", tmp_path)
+    assert f"{tmp_path}/objective.py" in said
+    assert re.search(hint, said)
 
 
 def test_a_module_hidden_by_another_is_not_mistaken_for_it(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         write(tmp_path, f"def loss(params): return '{folder}'", f"{folder}/objective.py")
-    assert python_objective("objective:loss", tmp_path / "one")({}) == "one"
-    assert python_objective("objective:loss", tmp_path / "one")({}) == "one"
-    text = no_objective("objective:loss", tmp_path / "two")
-    assert text == (
-        f"rename '{tmp_path}/two/objective.py': Python has already loaded 'objective' "
-        f"from {tmp_path}/one/objective.py"
-    )
-    write(tmp_path, "def loss(params): return 1", "json.py")
-    write(tmp_path, "def loss(params): return 1", "time.py")
-    assert "Python has already loaded 'json' from" in no_objective("json:loss", tmp_path)
-    assert "Python has already loaded 'time' from within" in no_objective("time:loss", tmp_path)
-
-
-def test_functions_of_installed_modules_will_do(tmp_path: Path) -> None:
-    assert python_objective("math:sqrt", tmp_path) is __import__("math").sqrt
-    assert no_objective("math:sqart", tmp_path).startswith("no function 'sqart' in ")
+    for _ in range(2):
+        assert python_objective("objective:loss", tmp_path / "one")({}) == "one"
+    said = no_objective("objective:loss", tmp_path / "two")
+    assert f"rename '{tmp_path}/two/objective.py'" in said
+    assert f"from {tmp_path}/one/objective.py" in said
+    for name, place in (("json", "from"), ("time", "from within")):
+        write(tmp_path, "def loss(params): return 1", f"{name}.py")
+        assert f"already loaded '{name}' {place}" in no_objective(f"{name}:loss", tmp_path)
 
 
 def test_the_template_works_as_it_stands(tmp_path: Path) -> None:
@@ -689,21 +622,21 @@ def test_a_space_may_have_steps_conditions_and_fixed_values(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("parameter", "word"),
     [
-        ("x = { type = 'float', low = 0, high = 1, step = 'a' }", 'step: wanted a finite number, got "a"'),
-        ("x = { type = 'int', low = 0, high = 9, step = 0 }", "step must be above 0"),
-        ("x = { type = 'int', low = 0, high = 9, when = 'sgd' }", "when: wanted a table such as"),
-        ("x = { type = 'int', low = 0, high = 9, when = {} }", "when: wanted a dict such as"),
-        ("x = { type = 'int', low = 0, high = 9, when = { y = [1] } }", "when names 'y', which is not in"),
-        ("x = { type = 'fixed' }", "value: wanted texts, finite numbers, true, false or"),
-        ("x = { type = 'fixed', value = { a = 1 } }", "value: wanted texts, finite numbers"),
+        ("type = 'float', low = 0, high = 1, step = 'a'", "finite number"),
+        ("type = 'int', low = 0, high = 9, step = 0", "above 0"),
+        ("type = 'int', low = 0, high = 9, when = 'sgd'", "wanted a table"),
+        ("type = 'int', low = 0, high = 9, when = {}", "wanted a dict"),
+        ("type = 'int', low = 0, high = 9, when = { y = [1] }", "'y'"),
+        ("type = 'fixed'", "value: wanted"),
+        ("type = 'fixed', value = { a = 1 }", "value: wanted"),
     ],
 )
-def test_a_wrong_step_condition_or_fixed_value_is_named(line: str, expected: str, tmp_path: Path) -> None:
-    found = problem_of(tmp_path, space=f"{SPACE}{line}\n")
+def test_a_wrong_step_condition_or_fixed_value_is_named(parameter: str, word: str, tmp_path: Path) -> None:
+    found = problem_of(tmp_path, space=f"{SPACE}x = {{ {parameter} }}\n")
     assert found.startswith(("[space] x", "[space] 'x'"))
-    assert expected in found
+    assert word in found
 
 
 # what is to be found, and what must be met
@@ -763,65 +696,45 @@ def test_a_condition_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "expected"),
+    ("study", "field", "word"),
     [
-        ("objectives = 3", '[study] objectives: wanted a table such as { error = "minimize", speed'),
-        ("objectives = {}", "[study] objectives: wanted a table such as"),
-        ("objectives = { a = 'up' }", '[study] objectives: wanted a table such as { error = "minimize"'),
-        (
-            "direction = 'minimize'\nobjectives = { a = 'minimize' }",
-            "[study] direction: wanted it without objectives, which have their own",
-        ),
-        (
-            "target = 3\nobjectives = { a = 'minimize', b = 'minimize' }",
-            "[study] target: wanted it with one objective only",
-        ),
-        ("reference = { value = 3 }", "[study] reference: wanted one for several objectives"),
-        (
-            "objectives = { a = 'minimize', b = 'minimize' }\nreference = { a = 3 }",
-            "[study] reference: wanted a dict with a number for each of ['a', 'b'], got {'a': 3.0}",
-        ),
-        ("reference = { a = inf, b = 1 }", "[study] reference: wanted texts, finite numbers"),
-        ("reference = { a = 'x', b = 1 }", "[study] reference: wanted a table of numbers such as { a = 1.0"),
+        *((f"objectives = {one}", "objectives", "wanted a table") for one in ("3", "{}", "{ a = 'up' }")),
+        ("direction = 'minimize'\nobjectives = { a = 'minimize' }", "direction", "without objectives"),
+        ("target = 3\nobjectives = { a = 'minimize', b = 'minimize' }", "target", "one objective"),
+        ("reference = { value = 3 }", "reference", "several objectives"),
+        (GOALS.replace(", speed = 1 ", " "), "reference", "each of ['error', 'speed']"),
+        ("reference = { a = inf, b = 1 }", "reference", "finite numbers"),
+        ("reference = { a = 'x', b = 1 }", "reference", "table of numbers"),
     ],
 )
-def test_wrong_objectives_are_named(study: str, expected: str, tmp_path: Path) -> None:
-    assert expected in problem(write(tmp_path, STUDY + study + OBJECTIVE + SPACE))
+def test_wrong_objectives_are_named(study: str, field: str, word: str, tmp_path: Path) -> None:
+    found = problem(write(tmp_path, STUDY + study + OBJECTIVE + SPACE))
+    assert found.startswith(f"[study] {field}: ")
+    assert word in found
 
 
 @pytest.mark.parametrize(
-    ("table", "expected"),
+    ("table", "word"),
     [
-        ("", "1: wanted the name of a measured value, linear or python, got none of them"),
-        ("at_most = 3", "1: wanted the name of a measured value, linear or python, got none of them"),
-        ("name = 'm'", "1: wanted at_most or at_least, or both, got neither"),
-        ("name = 'm'\nequals = 3", "1: equals: wanted it with linear only"),
-        ("name = 'm'\nat_most = 'x'", '1: at_most: wanted a finite number, got "x"'),
-        ("name = ''\nat_most = 1", '1: name: wanted a line of text, got ""'),
-        ("nam = 'm'", "1: nam: no such field; wanted name, at_most, at_least, equals, linear, python"),
-        ("linear = { lr = 1 }", "1: wanted equals, or at_most or at_least or both, got none of them"),
-        ("linear = {}\nat_most = 1", "1: wanted coefficients by name"),
-        ("linear = { lr = 'x' }\nat_most = 1", "1: linear: wanted a table of numbers such as { a = 1.0, b"),
-        (
-            "linear = { rate = 1 }\nat_most = 1",
-            "'rate <= 1': wanted parameters of the space, ['lr'], got 'rate'",
-        ),
-        ("python = 'small'", '1: python: wanted "module:function", got "small"'),
+        *((text, "1: wanted the name") for text in ("", "at_most = 3")),
+        ("name = 'm'", "got neither"),
+        ("name = 'm'\nequals = 3", "1: equals: wanted it with linear"),
+        ("name = 'm'\nat_most = 'x'", "1: at_most: wanted a finite number"),
+        ("name = ''\nat_most = 1", "1: name: wanted a line of text"),
+        ("nam = 'm'", "1: nam: no such field"),
+        ("linear = { lr = 1 }", "got none of them"),
+        ("linear = {}\nat_most = 1", "1: wanted coefficients"),
+        ("linear = { lr = 'x' }\nat_most = 1", "1: linear: wanted a table of numbers"),
+        ("linear = { rate = 1 }\nat_most = 1", "['lr'], got 'rate'"),
+        ("python = 'small'", "1: python: wanted"),
         ("python = 'a:b'\nat_most = 1", "1: at_most: wanted it without python"),
         ("python = 'a:b'\nlinear = { lr = 1 }", "1: linear: wanted it without python"),
     ],
 )
-def test_a_wrong_constraint_is_named(table: str, expected: str, tmp_path: Path) -> None:
+def test_a_wrong_constraint_is_named(table: str, word: str, tmp_path: Path) -> None:
     found = problem(write(tmp_path, STUDY + OBJECTIVE + SPACE + f"[[constraint]]\n{table}\n"))
     assert found.startswith("[[constraint]] ")
-    assert expected in found
-
-
-@pytest.mark.parametrize("rows", ["constraint = 3\n", "constraint = { name = 'm' }\n"])
-def test_constraints_are_tables_in_double_brackets(rows: str, tmp_path: Path) -> None:
-    odd = problem(write(tmp_path, "constraint = [3]\n" + STUDY + OBJECTIVE + SPACE))
-    assert odd == '[[constraint]] 1: wanted a table such as { name = "memory", at_most = 16.0 }, got 3'
-    found = problem(write(tmp_path, rows + STUDY + OBJECTIVE + SPACE))
-    assert found.startswith(
-        "[[constraint]]: wanted each table under [[constraint]], in double brackets, got "
-    )
+    assert word in found
+    for row in ("3", "{ name = 'm' }", "[3]"):
+        odd = problem(write(tmp_path, f"constraint = {row}\n" + STUDY + OBJECTIVE + SPACE))
+        assert re.match(r"\[\[constraint\]\].*wanted (a|each) table", odd)
