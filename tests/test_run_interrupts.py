@@ -201,19 +201,6 @@ def test_an_interrupt_as_a_run_ends_is_no_loss(monkeypatch: pytest.MonkeyPatch) 
     assert [trial.state for trial in result.trials] == ["done"] * 3
 
 
-def test_other_threads_are_left_alone() -> None:
-    def enter() -> None:
-        with heeded() as check, uninterrupted():
-            check()
-            ended.append(True)
-
-    ended: list[bool] = []
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    assert ended == [True]
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_that_python_dropped_is_raised_again() -> None:
     went_on = []
