@@ -113,6 +113,7 @@ def test_maximize_is_minimize_of_the_negative(recipe: Recipe) -> None:
     assert largest.direction == "maximize"
 
 
+@pytest.mark.endurance
 def test_branin_is_solved_in_thirty_evaluations() -> None:
     """With four seeds of five at least: one in thirty stays at the wall beside a minimum."""
     results = [minimize(branin, PLANE, budget=30, seed=seed, progress=False) for seed in range(5)]
@@ -492,12 +493,17 @@ def test_a_run_with_workers_stops_at_its_target_and_leaves_nothing_behind() -> N
 
 
 @pytest.mark.parametrize(
-    "recipe", [Recipe.default(), Recipe.random(), Recipe.paper("ei"), Recipe.paper("ucb", tau0=None)]
+    ("recipe", "workers"),
+    [
+        (Recipe.default(), 1),
+        (Recipe.default(), 2),
+        (Recipe.random(), 2),
+        pytest.param(Recipe.paper("ei"), 2, marks=pytest.mark.endurance),
+        pytest.param(Recipe.paper("ucb", tau0=None), 1, marks=pytest.mark.endurance),
+    ],
 )
-@pytest.mark.parametrize("workers", [1, 2])
 def test_no_point_of_a_finite_space_is_repeated_until_all_were_tried(recipe: Recipe, workers: int) -> None:
     """Guarantee 6; a third of the points fails, and these are not tried again either."""
-
     result = minimize(often, FINITE, budget=24, workers=workers, progress=False, recipe=recipe)
     assert len(set(points(result))) == 24
     assert result.best.value == min(finite(t.params) for t in result.trials if t.state == "done")

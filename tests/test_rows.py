@@ -177,27 +177,18 @@ def test_a_stand_in_may_be_a_table_that_bopp_wrote() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (
-            "degrees,kind\n1,rye\n",
-            r"wanted a column for 'value', got .*; where it has another name: column = ",
-        ),
-        (
-            "warmth,value\n1,2\n",
-            r"wanted a column for one of the parameters \['degrees', 'kind'\], got \['warm",
-        ),
-        ("degrees,value,degrees\n1,2,1\n", "wanted each column once, got 'degrees' more than once"),
-        ("degrees,value\n1,2\nwarm,2\n", "line 3, column 'degrees': wanted a number, got 'warm'"),
-        ("degrees,value\n1,2\nnan,2\n", "line 3, column 'degrees': value: wanted a finite number, got nan"),
-        ("kind,value\nrey,2\n", "line 2, column 'kind': wanted one of rye, wheat, got 'rey'"),
-        ("kind,value\nrye,good\n", "line 2, column 'value': wanted a number, got 'good'"),
+        ("degrees,kind\n1,rye\n", "column for 'value'.*column = "),
+        ("warmth,value\n1,2\n", r"one of the parameters \['degrees', 'kind'\], got \['warm"),
+        ("degrees,value,degrees\n1,2,1\n", "'degrees' more than once"),
+        ("degrees,value\n1,2\nwarm,2\n", "line 3, column 'degrees'.*number, got 'warm'"),
+        ("degrees,value\n1,2\nnan,2\n", "line 3, column 'degrees'.*finite number, got nan"),
+        ("kind,value\nrey,2\n", "line 2, column 'kind'.*rye, wheat, got 'rey'"),
+        ("kind,value\nrye,good\n", "line 2, column 'value'.*number, got 'good'"),
     ],
 )
 def test_a_fault_of_a_stand_in_is_named_by_its_line_and_column(text: str, complaint: str) -> None:
     with pytest.raises(TellError, match=complaint):
         read_pairs(OVEN, text)
-
-
-def test_a_stand_in_has_whole_numbers_where_the_parameter_has() -> None:
     with pytest.raises(TellError, match=r"line 2.*'speed'.*2.5"):
         read_pairs(WHISK, "speed,error\n2.5,1\n")
 
@@ -222,30 +213,24 @@ def test_a_parameter_that_does_not_apply_is_blank_or_has_no_column() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", r"wanted columns for 'degrees', 'kind', 'value', got \[\]"),
-        ("degrees,kind\n1,rye\n", "wanted columns for 'value', got"),
-        ("degrees,value\n1,2\n", "wanted columns for 'kind', got"),
-        ("degrees,kind,value,kind\n1,rye,2,rye\n", "wanted each column once, got 'kind' more than once"),
-        (
-            "degrees,kind,value\n1,rye,2\n101,rye,2\n",
-            r"line 3, column 'degrees': wanted a number in \[0.0, 100",
-        ),
-        ("degrees,kind,value\nwarm,rye,2\n", "line 2, column 'degrees': wanted a number, got 'warm'"),
-        ("degrees,kind,value\n\n1,rey,2\n", "line 3, column 'kind': wanted one of rye, wheat, got 'rey'"),
-        ("degrees,kind,value\n1,rye,good\n", "line 2, column 'value': wanted a number, got 'good'"),
-        ("degrees,kind,value,noise\n1,rye,2,x\n", "line 2, column 'noise': wanted a number, got 'x'"),
-        ("degrees,kind,value,noise\n1,rye,2,-1\n", "line 2: noise: wanted a standard deviation >= 0"),
-        ("degrees,kind,value\n,rye,2\n", r"line 2: wanted the params .*missing \['degrees'\]"),
-        ("degrees,kind,value\n1,rye\n", "line 2: wanted 3 cells, as in the first line, got 2"),
-        ("degrees,kind,value\n1,rye,2,3\n", "line 2: wanted 3 cells, as in the first line, got 4"),
+        ("", r"columns for 'degrees', 'kind', 'value', got \[\]"),
+        ("degrees,kind\n1,rye\n", "columns for 'value', got"),
+        ("degrees,value\n1,2\n", "columns for 'kind', got"),
+        ("degrees,kind,value,kind\n1,rye,2,rye\n", "'kind' more than once"),
+        ("degrees,kind,value\n1,rye,2\n101,rye,2\n", r"line 3, column 'degrees'.*\[0.0, 100"),
+        ("degrees,kind,value\nwarm,rye,2\n", "line 2, column 'degrees'.*number, got 'warm'"),
+        ("degrees,kind,value\n\n1,rey,2\n", "line 3, column 'kind'.*rye, wheat, got 'rey'"),
+        ("degrees,kind,value\n1,rye,good\n", "line 2, column 'value'.*number, got 'good'"),
+        ("degrees,kind,value,noise\n1,rye,2,x\n", "line 2, column 'noise'.*number, got 'x'"),
+        ("degrees,kind,value,noise\n1,rye,2,-1\n", "line 2: noise: .*>= 0"),
+        ("degrees,kind,value\n,rye,2\n", r"line 2.*missing \['degrees'\]"),
+        ("degrees,kind,value\n1,rye\n", "line 2: wanted 3 cells.*got 2"),
+        ("degrees,kind,value\n1,rye,2,3\n", "line 2: wanted 3 cells.*got 4"),
         ('degrees,kind,value\n"1\n",rye,2\n1,rey,2\n', "line 4, column 'kind'"),
         ('degrees,kind,value\n1,"rye,2\n', "line 2: unexpected end of data"),
-        ("degrees,kind,value" + "e" * 200_000 + "\n", "line 1: field larger than field limit"),
+        ("degrees,kind,value" + "e" * 200_000 + "\n", "line 1: .*limit"),
         ("\n\ndegrees;kind;value\n1;rey;2\n", "line 4, column 'kind'"),
-        (
-            "number,state,origin,degrees,kind,value\n0,gone,,1,rye,2\n",
-            "line 2, column 'state': wanted one of asked",
-        ),
+        ("number,state,origin,degrees,kind,value\n0,gone,,1,rye,2\n", "line 2, column 'state'.*asked"),
     ],
 )
 def test_a_fault_is_named_by_its_line_and_column(text: str, complaint: str) -> None:
@@ -316,37 +301,10 @@ def test_an_option_of_blanks_is_not_taken_for_another() -> None:
     assert [trial.params["kind"] for trial in trials] == ["", "  ", "rye"]
 
 
-HOSTILE = [
-    "=1+1",
-    "+1+1",
-    "-1+1",
-    "@SUM(A1)",
-    "=cmd|' /C calc'!A0",
-    " =1+1",
-    "\t=1+1",
-    "\r=1+1",
-    "\n=1+1",
-    '"=1+1',
-    "\uff1d1+1",
-    "a;=1+1",
-    "a;b;-2+3",
-    "a\n=1+1",
-    "\x1b[2J\x1b]0;x\x07",
-    "\x9b31m\x00\x7f\u202e\u2028\u200b",
-    "'=1+1",
-    "''=1+1",
-    "'tis",
-    "'",
-    "''",
-    "'\\x1b",
-    "''\\\\x1b",
-    "C:\\new\\x41",
-    "\\x1b",
-    "-inf",
-    "--debug",
-    "a\nb",
-    "ends in \r",
-]
+HOSTILE = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", " =1+1", "\t=1+1", "\r=1+1", "\n=1+1"]
+HOSTILE += ['"=1+1', "\uff1d1+1", "a;=1+1", "a;b;-2+3", "a\n=1+1", "\x1b[2J\x1b]0;x\x07", "'=1+1", "''=1+1"]
+HOSTILE += ["\x9b31m\x00\x7f\u202e\u2028\u200b", "'tis", "'", "''", "'\\x1b", "''\\\\x1b", "C:\\new\\x41"]
+HOSTILE += ["\\x1b", "-inf", "--debug", "a\nb", "ends in \r"]
 
 
 def inert(written: str) -> bool:

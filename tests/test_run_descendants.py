@@ -176,15 +176,22 @@ def _is_of(run: subprocess.Popen[bytes], process: Path) -> bool:
 @pytest.mark.endurance
 @pytest.mark.fault(30)
 @pytest.mark.parametrize(
-    ("kind", "how"),
-    [("a pipe", "alone"), ("a daemon", "group"), ("in another session", "name")],
+    ("kind", "how", "function"),
+    [
+        ("a pipe", "alone", False),
+        ("a daemon", "group", False),
+        ("in another session", "name", False),
+        ("a daemon", "alone", True),
+    ],
 )
-def test_nothing_that_a_study_started_outlives_its_killed_run(
-    kind: str, how: str, folder: Path, figure: Figure
+def test_nothing_that_was_started_outlives_a_killed_run(
+    kind: str, how: str, function: bool, folder: Path, figure: Figure
 ) -> None:
     (folder / "study.toml").write_text(STUDY.format(command=STARTS[kind]))
-    words = [sys.executable, "-m", "bopp", "run", "study.toml"]
-    run = subprocess.Popen(words, cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True)
+    words = ["-c", SCRIPT, STARTS[kind]] if function else ["-m", "bopp", "run", "study.toml"]
+    run = subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         wait_until(lambda: len(sleepers(folder)) >= 4)
     finally:
@@ -192,18 +199,6 @@ def test_nothing_that_a_study_started_outlives_its_killed_run(
     began = time.monotonic()
     wait_until(lambda: sleepers(folder) == [], SOON)
     figure(f"{kind}, killed {how}: {time.monotonic() - began:.1f} s")
-
-
-@pytest.mark.endurance
-@pytest.mark.fault(30)
-def test_nothing_that_a_function_started_outlives_its_killed_run(folder: Path) -> None:
-    words = [sys.executable, "-c", SCRIPT, STARTS["a daemon"]]
-    run = subprocess.Popen(words, cwd=folder, start_new_session=True)
-    try:
-        wait_until(lambda: len(sleepers(folder)) >= 4)
-    finally:
-        killed(run, "alone")
-    wait_until(lambda: sleepers(folder) == [], SOON)
 
 
 def test_adopted_processes_that_end_are_forgotten_meanwhile(folder: Path) -> None:

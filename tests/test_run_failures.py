@@ -49,14 +49,11 @@ def test_a_bug_ends_the_run_with_its_traceback_and_the_way_on(workers: int) -> N
     assert 'failures="continue"' in message
 
 
-def test_three_evaluations_are_enough_to_see_it() -> None:
+def test_three_evaluations_are_enough_to_see_it_and_one_can_go_on_regardless() -> None:
     objective, calls = counted(misspelt)
     with pytest.raises(ObjectiveError):
         minimize(objective)
     assert len(calls) == ALIKE == 3
-
-
-def test_one_can_go_on_regardless() -> None:
     result = minimize(misspelt, 7, failures="continue")
     assert [trial.state for trial in result.trials] == ["failed"] * 7
 

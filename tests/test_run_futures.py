@@ -1,4 +1,3 @@
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -7,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from bopp import Float, Optimizer, Recipe, Result, Trial, maximize, minimize
+from bopp import Float, Recipe, Result, Trial, maximize, minimize
 from bopp.errors import RecipeError
 from bopp.run.futures import Futures
-from bopp.run.loop import Limits, run_trials
-from bopp.run.progress import Silent
 
 SPACE = {"x": Float(0, 1)}
 
@@ -124,16 +121,3 @@ def test_a_trial_that_was_cancelled_elsewhere_ends_the_run_in_words() -> None:
         evaluation.submit(Trial(1, {"x": 1.0}))
         with pytest.raises(RecipeError, match="cancelled"):
             evaluation.wait(time.monotonic() + 5.0)
-
-
-def test_a_run_on_threads_is_a_run() -> None:
-    opt = Optimizer({"x": Float(-1, 1)})
-    with ThreadPoolExecutor(2) as threads, Futures(square, threads) as evaluation:
-        limits = Limits.from_now(None, None, None)
-
-        def ask() -> Trial | None:
-            return opt.ask() if len(opt.trials) < 8 else None
-
-        assert not run_trials(opt, ask, evaluation, 2, Silent(), limits)
-    assert [trial.value for trial in opt.trials] == [trial.params["x"] ** 2 for trial in opt.trials]
-    assert math.isfinite(opt.best.value or 0.0)

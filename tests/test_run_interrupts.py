@@ -56,32 +56,23 @@ class Dropping:
         signal.raise_signal(signal.SIGINT)
 
 
-def test_an_interrupt_is_put_off_until_the_block_ends() -> None:
-    done = []
-
-    def work() -> None:
-        with uninterrupted():
-            signal.raise_signal(signal.SIGINT)
-            done.append("all of it")
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert done == ["all of it"]
-
-
-def test_a_second_interrupt_acts_at_once() -> None:
+@pytest.mark.parametrize(("times", "wanted"), [(1, ["first", "all of it"]), (2, ["first"])])
+def test_an_interrupt_is_put_off_until_the_block_ends_and_a_second_is_not(
+    times: int, wanted: list[str]
+) -> None:
     done = []
 
     def work() -> None:
         with uninterrupted():
             signal.raise_signal(signal.SIGINT)
             done.append("first")
-            signal.raise_signal(signal.SIGINT)
-            done.append("never")
+            for _ in range(times - 1):
+                signal.raise_signal(signal.SIGINT)
+            done.append("all of it")
 
     with pytest.raises(KeyboardInterrupt):
         work()
-    assert done == ["first"]
+    assert done == wanted
 
 
 def test_handlers_that_do_not_raise_are_called_once() -> None:

@@ -112,15 +112,8 @@ def test_it_asks_evaluates_and_tells_until_nothing_is_left() -> None:
     assert states(opt) == ["done", "failed", "failed", "done"]
     assert [trial.error for trial in opt.trials] == [None, "broke", "the value was nan", None]
     assert show.said[:3] == ["suggested", "waiting", "told 0 done"]
-    assert [word for word in show.said if word.startswith("told")] == [
-        "told 0 done",
-        "told 1 failed",
-        "told 2 failed",
-        "told 3 done",
-    ]
-
-
-def test_nothing_to_ask_for_is_nothing_to_do() -> None:
+    told = [word for word in show.said if word.startswith("told")]
+    assert told == ["told 0 done", "told 1 failed", "told 2 failed", "told 3 done"]
     ended, opt, show = driven(Played(1.0), 0)
     assert (ended, opt.trials, show.said) == (False, (), [])
 
@@ -151,24 +144,18 @@ def test_a_late_tell_reaches_no_target() -> None:
 @pytest.mark.parametrize(
     ("direction", "value", "reached"),
     [
-        ("minimize", 0.5, True),
-        ("minimize", 0.4, True),
-        ("minimize", 0.6, False),
-        ("maximize", 0.5, True),
-        ("maximize", 0.6, True),
-        ("maximize", 0.4, False),
-        ("minimize", None, False),
+        *(("minimize", value, value <= 0.5) for value in (0.4, 0.5, 0.6)),
+        *(("maximize", value, value >= 0.5) for value in (0.4, 0.5, 0.6)),
     ],
 )
-def test_a_target_is_reached_by_what_is_as_good(direction: Any, value: float | None, reached: bool) -> None:
+def test_a_target_is_reached_by_what_is_as_good(direction: Any, value: float, reached: bool) -> None:
     problem = Problem({"x": Float(0, 1)}, {"value": direction})
-    trial = Trial(
-        0, {"x": 0.5}, "failed" if value is None else "done", {} if value is None else {"value": value}
-    )
-    result = Result(problem, (trial,))
-    opt = Optimizer(problem)
-    assert Limits.from_now(0.5, None, None).end_after(trial, opt, result) == reached
-    assert not FREE.end_after(trial, opt, result)
+    trial = Trial(0, {"x": 0.5}, "done", {"value": value})
+    failed = Trial(0, {"x": 0.5}, "failed")
+    opt, limits = Optimizer(problem), Limits.from_now(0.5, None, None)
+    assert limits.end_after(trial, opt, Result(problem, (trial,))) == reached
+    assert not limits.end_after(failed, opt, Result(problem, (failed,)))
+    assert not FREE.end_after(trial, opt, Result(problem, (trial,)))
 
 
 def test_a_target_ends_the_run_once_those_that_ended_with_it_are_told() -> None:
@@ -207,13 +194,8 @@ def test_an_error_of_the_recorder_passes_through() -> None:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        (("1", None, None), "target"),
-        ((math.nan, None, None), "target"),
-        ((1j, None, None), "target"),
-        ((None, 0, None), "time_limit"),
-        ((None, -1.0, None), "time_limit"),
-        ((None, math.nan, None), "time_limit"),
-        ((None, "60", None), "time_limit"),
+        *(((one, None, None), "target") for one in ("1", math.nan, 1j)),
+        *(((None, one, None), "time_limit") for one in (0, -1.0, math.nan, "60")),
         ((None, None, 3), "callback"),
     ],
 )

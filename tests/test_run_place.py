@@ -25,22 +25,14 @@ def test_processes_are_taken_for_several_workers_or_a_time_out() -> None:
 @pytest.mark.parametrize(
     ("objective", "workers", "timeout", "words"),
     [
-        (3, 1, None, ["objective", "function", "3"]),
-        (None, 1, None, ["objective", "None"]),
-        (square, 0, None, ["workers", ">= 1", "0"]),
-        (square, -2, None, ["workers", "-2"]),
-        (square, 1.5, None, ["workers", "integer", "1.5"]),
-        (square, "2", None, ["workers", "'2'"]),
-        (square, 1, 0, ["trial_timeout", "0"]),
-        (square, 1, -1.0, ["trial_timeout", "-1.0"]),
-        (square, 1, math.nan, ["trial_timeout", "nan"]),
-        (square, 1, "5", ["trial_timeout", "'5'"]),
+        *((one, 1, None, f"objective.*function.*{one}") for one in (3, None)),
+        *((square, one, None, f"workers.*>= 1.*{one}") for one in (0, -2, 1.5, "2")),
+        *((square, 1, one, f"trial_timeout.*{one}") for one in (0, -1.0, math.nan, "5")),
     ],
 )
-def test_bad_arguments_are_named(objective: Any, workers: Any, timeout: Any, words: list[str]) -> None:
-    with pytest.raises(RecipeError) as caught:
+def test_bad_arguments_are_named(objective: Any, workers: Any, timeout: Any, words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
         evaluator(objective, workers, timeout)
-    assert [word for word in words if word not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize("start_method", ["thread", "", 3, True])

@@ -191,12 +191,14 @@ def clocks() -> Iterator[store.Clock]:
         yield time.process_time
 
 
+@pytest.mark.endurance
 def test_one_process_asks_and_tells_a_hundred_times_a_second(on_disk: Path) -> None:
     rate = store.pairs_per_second(f"sqlite:///{on_disk}/a.db", 300)
     if rate < store.PAIRS:  # a slower machine: there plain SQLite is slower too
         assert store.times_plain(on_disk, 150) < store.PLAIN, rate
 
 
+@pytest.mark.endurance
 def test_a_store_adds_less_than_ten_milliseconds_to_a_suggestion(on_disk: Path) -> None:
     beyond: list[float] = []
     for clock in clocks():

@@ -12,7 +12,7 @@ from bopp import Float, open_study
 from bopp import acquisition as acquisitions
 from bopp.errors import BoppError, StudyError
 from bopp.parameter import Parameter
-from support.recipes import ESCAPING, PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, usual
+from support.recipes import PRESETS, RANDOM, REFUSED, YOURS, Shifted, greedy, usual
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
 
@@ -65,13 +65,6 @@ def test_hostile_recipes_in_a_store_are_refused(tmp_path: Path, url: str) -> Non
         stored(tmp_path / "a.db", json.dumps(parts))
         with pytest.raises(StudyError):
             open_study(url, "a").ask()
-
-
-@pytest.mark.parametrize(("now", "parts"), ESCAPING)
-def test_recipes_that_are_wrong_within_are_refused(tmp_path: Path, url: str, now: str, parts: Any) -> None:
-    stored(tmp_path / "a.db", json.dumps(parts))
-    with pytest.raises(StudyError):
-        open_study(url, "a").ask()
 
 
 @pytest.mark.parametrize("depth", [100, 5_000, 100_000])

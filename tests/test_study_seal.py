@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -267,9 +266,3 @@ def test_every_change_is_sealed(tmp_path: Path) -> None:
         for table in ("bopp_studies", "bopp_trials", "bopp_queue"):
             assert database.execute(f"SELECT count(*) FROM {table} WHERE seal IS NULL").fetchone() == (0,)
     everything(url)
-
-
-def test_a_copy_of_the_file_is_as_good(tmp_path: Path, whole: tuple[bytes, Seen]) -> None:
-    (tmp_path / "a.db").write_bytes(whole[0])
-    shutil.copy(tmp_path / "a.db", tmp_path / "b.db")
-    assert everything(f"sqlite:///{tmp_path}/b.db") == whole[1]

@@ -84,12 +84,6 @@ def test_threads_ask_and_tell_on_one_study(url: str, locked: bool) -> None:
         assert study.held == frozenset()
 
 
-@pytest.mark.fault(32)
-def test_threads_ask_and_tell_on_one_optimizer() -> None:
-    optimizer = Optimizer(SPACE, recipe=Recipe.random())
-    all_told_once(optimizer, at_once(ask_and_tell(optimizer)))
-
-
 def test_threads_do_everything_at_once_on_one_optimizer() -> None:
     optimizer = Optimizer(SPACE, recipe=Recipe.random())
 
