@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from bopp import cli
 from bopp.run.interrupts import SIGNALS
+from bopp.study.store import Store
 from support.commands import Bopp, Ended
 from support.postgres import Server, binaries, no_server, room
 
@@ -85,6 +86,22 @@ def on_disk() -> Iterator[Path]:
     """A folder where files are on a disk, for what is measured or is to take as long as it does there."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End every connection, also of studies that a test dropped or could not open."""
+    stores: list[Store] = []
+    begin = Store.__init__
+
+    def init(self: Store, *arguments: Any, **options: Any) -> None:
+        stores.append(self)
+        begin(self, *arguments, **options)
+
+    monkeypatch.setattr(Store, "__init__", init)
+    yield
+    for store in stores:
+        store.close()
 
 
 @pytest.fixture

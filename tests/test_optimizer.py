@@ -477,21 +477,6 @@ def test_workers_survive_whatever_the_objective_does() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_two_workers_find_what_one_does() -> None:
-    result = minimize(branin, PLANE, budget=24, workers=2, progress=False)
-    assert [trial.state for trial in result.trials] == ["done"] * 24
-    assert [trial.value for trial in result.trials] == [branin(trial.params) for trial in result.trials]
-    assert len(set(points(result))) == 24
-    assert (result.best.value or 0.0) < 4.0
-
-
-def test_a_run_with_workers_stops_at_its_target_and_leaves_nothing_behind() -> None:
-    result = minimize(branin, PLANE, budget=1000, workers=2, progress=False, target=30.0)
-    assert len(result.trials) < 30
-    assert (result.best.value or 0.0) <= 30.0
-    assert multiprocessing.active_children() == []
-
-
 @pytest.mark.parametrize(
     ("recipe", "workers"),
     [

@@ -28,9 +28,9 @@ from bopp import Choice, Float, Int, Optimizer, Recipe, Study, Trial, open_study
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StoreError, StudyError, TellError
 from bopp.parameter import Parameter
 from bopp.study import identity
-from bopp.study.store import Store
 from support.forks import forked, in_child
 from support.waiting import wait_until
+from support.workers import execute
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5)}
 MIXED: dict[str, Parameter] = {
@@ -42,6 +42,9 @@ MIXED: dict[str, Parameter] = {
 }
 RANDOM = Recipe.random()
 PARAMS = {"x": 0.25, "n": 3}
+
+
+pytestmark = pytest.mark.usefixtures("closed_stores")
 
 
 @pytest.fixture(params=["file", "memory", "postgres"])
@@ -62,37 +65,9 @@ def _kept(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> str:
     )
 
 
-@pytest.fixture(autouse=True)
-def let_go(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End every connection, also of studies that a test dropped or could not open."""
-    stores: list[Store] = []
-    monkeypatch.setattr(Store, "__init__", _noted(Store.__init__, stores.append))
-    yield
-    for store in stores:
-        store.close()
-
-
-def _noted(begin: Callable[..., None], known: Callable[[Any], None]) -> Callable[..., None]:
-    def init(self: Any, *arguments: Any, **options: Any) -> None:
-        begin(self, *arguments, **options)
-        known(self)
-
-    return init
-
-
 def opened(url: str, lease: float | None = 60.0, **definition: Any) -> Study:
     """A study without a model, which is quick."""
     return open_study(url, "a", **{"space": SPACE, "recipe": RANDOM, **definition}, lease=lease)
-
-
-def execute(url: str, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-    """What a statement gives, next to whoever else works on the store."""
-    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-    with engine.begin() as connection:
-        result = connection.execute(sa.text(statement), values)
-        rows = [tuple(row) for row in result] if result.returns_rows else []
-    engine.dispose()
-    return rows
 
 
 def loss(params: dict[str, Any]) -> float:
@@ -386,9 +361,8 @@ def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
     """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
     study, other = opened(kept, 6.0), opened(kept)
     trials = study.ask(2)
-    jump = "UPDATE bopp_trials SET lease_until = lease_until + :step WHERE number = :number"
-    for trial, hours in zip(trials, (-1, 1), strict=True):
-        execute(kept, jump, step=3600.0 * hours, number=trial.number)
+    for number, seconds in enumerate((-3600, 3600)):
+        execute(kept, f"UPDATE bopp_trials SET lease_until = lease_until + {seconds} WHERE number = {number}")
     numbers = []
     for _ in range(8):
         numbers.append(other.ask().number)
@@ -401,7 +375,7 @@ def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_clock_that_is_set_keeps_no_trial_for_ever(kept: str, hours: int) -> None:
     silent(kept, 0.6)
-    execute(kept, "UPDATE bopp_trials SET lease_until = lease_until + :step", step=3600.0 * hours)
+    execute(kept, f"UPDATE bopp_trials SET lease_until = lease_until + {3600 * hours}")
     other = opened(kept)
     other.ask()
     time.sleep(0.2)

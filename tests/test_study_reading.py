@@ -17,7 +17,6 @@ import pytest
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, Trial, open_study
 from bopp.errors import BoppError, StudyError
 from bopp.study import identity
-from bopp.study.catalogue import overview
 from bopp.study.reading import Reader
 from support.commands import Bopp
 from support.faults import Figure
@@ -117,43 +116,12 @@ def test_reading_costs_little_beside_the_database(tmp_path: Path) -> None:
     with open_study(url, "a", PLAIN, recipe=RANDOM) as study:
         study.observe_all(observed(PLAIN, 10_000))
         again = cpu(lambda: study.trials)
-    least, took = cpu(lambda: read_plainly(tmp_path / "a.db")), cpu(lambda: read_all(url))
+        least, took = cpu(lambda: read_plainly(tmp_path / "a.db")), cpu(lambda: read_all(url))
+        study.tell(study.ask(), 1.0)
+        asked = cpu(lambda: study.tell(study.ask(), 1.0))
     assert took < 8 * least  # 4 as a rule; row by row it was 16
     assert again < took / 10
-
-
-@pytest.mark.endurance
-def test_an_ask_and_a_tell_do_not_read_what_did_not_change(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    with open_study(url, "a", PLAIN, recipe=RANDOM) as study:
-        study.observe_all(observed(PLAIN, 10_000))
-        first = cpu(lambda: read_all(url))
-        study.tell(study.ask(), 1.0)
-        assert cpu(lambda: study.tell(study.ask(), 1.0)) < first / 3
-
-
-def test_two_hundred_studies_are_seen_at_once(tmp_path: Path) -> None:
-    url, path = f"sqlite:///{tmp_path}/a.db", tmp_path / "a.db"
-    with open_study(url, "a", PLAIN, recipe=RANDOM) as study:
-        study.observe_all(observed(PLAIN, 5))
-    with closing(sqlite3.connect(path)) as database:  # copies under other numbers, so without seals
-        columns = "space, problem, seed, recipe, created_at, revision"
-        for number in range(1, 200):
-            database.execute(
-                f"INSERT INTO bopp_studies (id, name, {columns}) SELECT {number}, 's{number}', {columns} "
-                "FROM bopp_studies WHERE name = 'a'"
-            )
-            fields = "number, params, state, value, origin, asked_at, told_at, revision"
-            database.execute(
-                f"INSERT INTO bopp_trials (study, ticket, {fields}) SELECT {number}, ticket || {number}, "
-                f"{fields} FROM bopp_trials WHERE study = (SELECT id FROM bopp_studies WHERE name = 'a')"
-            )
-        database.commit()
-    one = cpu(lambda: read_all(url))
-    seen = overview(url, lambda result: len(result.trials))
-    assert isinstance(seen, list)
-    assert [count for _, count in seen] == [5] * 200
-    assert cpu(lambda: overview(url, lambda result: len(result.trials))) < 100 * one
+    assert asked < took / 3  # an ask and a tell do not read what did not change
 
 
 @pytest.mark.fault(40)
@@ -220,24 +188,17 @@ HOSTILE = {
     "space": [
         '{"x": {"kind": "Choice", "options": [NaN, 1], "ordered": false}}',
         '{"x": {"kind": "Fixed", "value": NaN}, "y": {"kind": "Float", "low": 0, "high": 1, "log": false}}',
-        '{"x": {"kind": "Float", "low": NaN, "high": 1, "log": false}}',
-        '{"x": {"kind": "Float", "low": 0, "high": Infinity, "log": false}}',
         '{"x": {"kind": "\\ud800", "low": 0, "high": 1, "log": false}}',
-        '{"x": {"kind": "Choice", "options": [["a"]], "ordered": false}}',
-        '{"x": {"kind": "Choice", "options": [{"tuple": 5}], "ordered": false}}',
-        '{"x": {"kind": "Choice", "options": [{}], "ordered": false}}',
-        '{"x": 5}',
         "[]",
     ],
     "problem": [
         '{"objectives": {"\\ud800": "up"}, "constraints": []}',
         '{"objectives": {"e": "minimize"}, "constraints": [{"kind": "AtMost", "name": "m", "bound": NaN}]}',
         '{"objectives": {"e": "minimize"}, "constraints": [{"kind": "AtMost", "name": "m", "bound": true}]}',
-        '{"objectives": {"e": "minimize"}, "constraints": 5}',
-        '{"objectives": {}, "constraints": []}',
         "{}",
     ],
 }
+"""What is hostile in the columns of a study; test_plain.py has more spaces and problems that are wrong."""
 
 
 @pytest.mark.fault(43)

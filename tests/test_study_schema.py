@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,8 @@ from bopp.study.store import Store
 from support.faults import Figure
 from support.stores import MIGRATION, engine_of, mark, migrations, small_store
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.usefixtures("closed_stores")]
 SPACE: dict[str, Parameter] = {"x": Float(0, 1)}
-
-
-@pytest.fixture(autouse=True)
-def let_go() -> Iterator[None]:
-    """End the connections of stores that a test could not open."""
-    stores: list[Store] = []
-    begin = Store.__init__
-
-    def init(self: Store, *arguments: Any, **options: Any) -> None:
-        stores.append(self)
-        begin(self, *arguments, **options)
-
-    Store.__init__ = init  # type: ignore[method-assign]
-    yield
-    Store.__init__ = begin  # type: ignore[method-assign]
-    for store in stores:
-        store.close()
 
 
 def version(url: str) -> list[int]:

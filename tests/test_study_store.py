@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -210,20 +209,6 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, conten
         with pytest.raises(StoreError, match=r"not a database|malformed"):
             opened(tmp_path / "a.db", space=space)
     assert (tmp_path / "a.db").read_bytes() == content
-
-
-def test_bytes_that_flip_anywhere_are_noticed_or_harmless(tmp_path: Path) -> None:
-    trials = filled(tmp_path / "whole.db", told=12)
-    whole = (tmp_path / "whole.db").read_bytes()
-    path = tmp_path / "flipped.db"
-    for place in range(16, len(whole), 331):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-        try:
-            with opened(path) as study:
-                found = study.trials
-            assert len(found) == len(trials), place
-        except BoppError:
-            continue
 
 
 @pytest.mark.parametrize("name", ["", "nowhere/a.db", "x" * 300, "x/" * 3000 + "y"])
@@ -596,24 +581,6 @@ def test_a_repeated_transaction_adds_nothing(tmp_path: Path) -> None:
         ("observed", "done"),
     ]
     assert study.queued == []
-
-
-def test_a_lock_of_another_is_waited_for(tmp_path: Path) -> None:
-    study = opened(tmp_path / "a.db")
-    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN EXCLUSIVE")
-
-    def later() -> None:
-        time.sleep(0.3)
-        other.execute("COMMIT")
-
-    thread = threading.Thread(target=later)
-    began = time.monotonic()
-    thread.start()
-    assert study.ask().number == 0
-    assert time.monotonic() - began > 0.2
-    thread.join()
-    other.close()
 
 
 def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

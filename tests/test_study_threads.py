@@ -112,20 +112,6 @@ def test_threads_do_everything_at_once_on_one_optimizer() -> None:
     assert sorted(queued) == sorted((w / 10, s / 10) for w in range(THREADS) for s in range(20))
 
 
-@pytest.mark.endurance
-def test_what_a_thread_holds_is_renewed_whatever_others_do(tmp_path: Any) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    with opened(url, 1.2) as study, opened(url, 1.2) as other:
-        trials = at_once(lambda _: study.ask())
-        assert study.held == frozenset(range(THREADS))
-        end = time.monotonic() + 2.0
-        while time.monotonic() < end:
-            assert other.ask_within(THREADS) is None
-            time.sleep(0.1)
-        for trial in trials:
-            study.tell(trial, 1.0)
-
-
 @pytest.mark.fault(32)
 def test_a_run_that_ends_leaves_the_trials_of_another_alone(url: str) -> None:
     """The second of two runs on one study is in mid-evaluation when the first, which began before, ends."""
