@@ -217,23 +217,19 @@ def test_optimize_takes_a_space() -> None:
         optimize(branin, 3, progress=False)  # type: ignore[arg-type]
 
 
-def test_foreign_trials_are_refused() -> None:
+def test_foreign_trials_and_what_is_none_are_refused() -> None:
     opt, other = Optimizer(PLANE, seed=0), Optimizer(PLANE, seed=1)
     own = opt.ask()
     for foreign in (other.ask(), replace(own, number=7), replace(own, number=-1), Trial(0, {"z": 1})):
         for call in (partial(opt.tell, foreign, 1.0), partial(opt.fail, foreign, "no")):
             with pytest.raises(TellError, match=f"trial {foreign.number} "):
                 call()
+    things: list[Any] = [None, 0, {"x": 0.0, "y": 0.0}, "trial", Trial]
+    for thing in things:
+        with pytest.raises(TellError, match="trial"):
+            opt.tell(thing, 1.0)
     assert opt.trials == (own,)
     assert opt.tell(own, 1.0).value == 1.0
-
-
-@pytest.mark.parametrize("thing", [None, 0, {"x": 0.0, "y": 0.0}, "trial", Trial])
-def test_what_is_no_trial_is_refused(thing: Any) -> None:
-    opt = Optimizer(PLANE)
-    with pytest.raises(TellError, match="trial"):
-        opt.tell(thing, 1.0)
-    assert answered(opt, 1).trials[0].state == "done"
 
 
 def test_the_optimizer_works_after_every_error() -> None:

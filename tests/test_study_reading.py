@@ -49,43 +49,34 @@ def test_rows_read_at_once_are_those_read_one_by_one(
     tmp_path: Path, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
-    with open_study(url, "a", problem, recipe=RANDOM) as study:
-        study.observe_all(observed(problem, 12))
-        extra = dict.fromkeys(problem.names, 0.5) | {"host": "müller", "nan": math.nan, "inf": -math.inf}
-        study.tell(study.ask(), extra, noise={problem.names[0]: 0.1})
-        study.tell(study.ask(), {problem.names[0]: math.nan, "seconds": 3})
-        study.fail(study.ask(), "broke", "Traceback")
-        study.note(study.ask(), "a note")
-        study.drop(3, "the wrong one")
-        study.amend(4, dict.fromkeys(problem.names, 0.25), "a slip")
-    with open_study(url, "a", read_only=True) as study:
-        at_once = study.trials
     one_by_one: list[int] = []
 
     def slowly(self: Reader, rows: Any) -> list[None]:
         one_by_one.append(len(rows))
         return [None] * len(rows)
 
-    monkeypatch.setattr(Reader, "_plain", slowly)
-    with open_study(url, "a", read_only=True) as study:
-        assert repr(study.trials) == repr(at_once)  # with the order of names; and NaN is not equal to itself
-    assert one_by_one == [14]
-
-
-def test_valid_rows_are_all_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    with open_study(url, "a", NAMED, recipe=RANDOM) as study:
-        study.observe_all(observed(NAMED, 5))
-        study.tell(study.ask(), {"e": 0.5, "m": 1.0, "host": "x", "nan": math.nan}, noise=0.1)
-        study.fail(study.ask(), "broke", "Traceback")
-        study.ask()
-
     def never(self: Reader, row: Any) -> Trial:
         raise AssertionError(row)
 
-    monkeypatch.setattr(Reader, "_one", never)
+    with open_study(url, "a", problem, recipe=RANDOM) as study:
+        study.observe_all(observed(problem, 12))
+        extra = dict.fromkeys(problem.names, 0.5) | {"host": "müller", "nan": math.nan, "inf": -math.inf}
+        study.tell(study.ask(), extra, noise={problem.names[0]: 0.1})
+        study.fail(study.ask(), "broke", "Traceback")
+        study.ask()
+        with monkeypatch.context() as patch, open_study(url, "a", read_only=True) as other:
+            patch.setattr(Reader, "_one", never)
+            assert len(other.trials) == 15
+        study.tell(study.ask(), {problem.names[0]: math.nan, "seconds": 3})
+        study.note(study.ask(), "a note")
+        study.drop(3, "the wrong one")
+        study.amend(4, dict.fromkeys(problem.names, 0.25), "a slip")
     with open_study(url, "a", read_only=True) as study:
-        assert len(study.trials) == 8
+        at_once = study.trials
+    monkeypatch.setattr(Reader, "_plain", slowly)
+    with open_study(url, "a", read_only=True) as study:
+        assert repr(study.trials) == repr(at_once)  # with the order of names; and NaN is not equal to itself
+    assert one_by_one == [15]
 
 
 def cpu(work: Callable[[], Any]) -> float:
