@@ -542,7 +542,7 @@ def another(by: Any) -> Any:
 
 
 ANY: Any = greedy
-OF_YOURS: dict[str, tuple[Any, Any, Any]] = {
+OF_YOURS: dict[str, tuple[Any, ...]] = {
     "function": (greedy, greedy, mirror),
     "part of the engine": (greedy, greedy, acquisitions.ei),
     "lambda": (scaled(1.0), scaled(2.0), another(1.0)),

@@ -106,9 +106,10 @@ def test_a_trial_from_ask_to_tell(url: str) -> None:
 @pytest.mark.contract
 def test_ask_for_several(url: str) -> None:
     study = opened(url)
-    for wrong in (0, -1, 1.0, "2", [1]):
+    counts: list[Any] = [0, -1, 1.0, "2", [1]]
+    for wrong in counts:
         with pytest.raises(RecipeError, match="count"):
-            study.ask(wrong)  # type: ignore[call-overload]
+            study.ask(wrong)
     trials = study.ask(4)
     assert [trial.number for trial in trials] == [0, 1, 2, 3]
     assert study.ask(np.int64(1))[0].number == 4  # type: ignore[call-overload]
@@ -248,7 +249,8 @@ def test_what_is_not_finite_is_a_failure_and_no_number_is_refused(url: str) -> N
         assert told.error
         assert study.trials[number] == told
     trial = study.ask()
-    for value in ("3.5", 1 + 2j, [1, 2], object()):
+    no_numbers: list[Any] = ["3.5", 1 + 2j, [1, 2], object()]
+    for value in no_numbers:
         with pytest.raises(TellError, match="number"):
             study.tell(trial, value)
         with pytest.raises(TellError, match="number"):
@@ -275,12 +277,13 @@ def test_what_was_not_asked_for_is_refused(url: str) -> None:
         lambda trial: study.note(trial, "n"),
     ]
     foreign = Optimizer(SPACE, seed=99, recipe=RANDOM).ask()
+    things: list[Any] = [True, None, "0", 0.0, {}, (0,)]
     others = [foreign, replace(asked, params={"x": 0.5, "n": 1}), 1, -1, 10**30, np.int64(7)]
     for change in changes:
         for trial in others:
             with pytest.raises(TellError, match="not asked for"):
                 change(trial)
-        for thing in (True, None, "0", 0.0, {}, (0,)):
+        for thing in things:
             with pytest.raises(TellError, match="number"):
                 change(thing)
     study.release(10**30)
