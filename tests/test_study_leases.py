@@ -186,7 +186,7 @@ def work(url: str, me: int, lease: float, budget: int, mine: Connection) -> None
         mine.send([trial.values.get("value") for trial in result.trials])
 
 
-def result_of(pipe: Connection) -> list[float | None]:
+def result_of(pipe: Connection) -> list[Any]:
     """What a worker returns in the end."""
     while True:
         if isinstance(said := hear(pipe), list):
