@@ -34,7 +34,7 @@ def objective(x):
 
 def run(*_, **__):  # as bopp run does, with the recipe that takes no time
     with open_study(sys.argv[1], "a", {"x": Float(0, 1)}, recipe=Recipe.random()) as study:
-        _evaluate(study, Job(objective, 50, 1, None, "stop"), "again", "resume", Path("log"))
+        _evaluate(study, Job(objective, 50, 1, None, None, "stop"), "again", "resume", Path("log"))
 
 cli.app = run
 cli.main()
