@@ -340,7 +340,8 @@ def finish(round: Round) -> None:
     given = {(json.dumps(params), value) for params, value in evaluated}
     for trial in trials:
         round.check(trial.state != "asked", f"left running: {trial}")
-        known = trial.value is None or (json.dumps(trial.params), trial.value) in given
+        value = trial.values.get("value")
+        known = value is None or (json.dumps(trial.params), value) in given
         round.check(known, f"a value that nobody gave: {trial}")
     twice = [number for number, times in Counter(number for number, *_ in told).items() if times > 1]
     round.check(not twice, f"told twice: {twice}")
@@ -354,7 +355,7 @@ def finish(round: Round) -> None:
 
 def compare(round: Round, told: list[Any], trials: tuple[Trial, ...], when: str) -> None:
     """Every value that was told is there as it was told."""
-    there = {trial.number: (trial.params, trial.value) for trial in trials}
+    there = {trial.number: (trial.params, trial.values.get("value")) for trial in trials}
     for number, params, value in told:
         found = there.get(number)
         round.check(found == (params, value), f"told {when}: trial {number} {params} {value}; there: {found}")
