@@ -482,3 +482,12 @@ def test_the_defaults_of_a_part_are_the_recommended_settings() -> None:
     fit = MaximumLikelihood(variance=1.0, noise=1e-4, largest=50)
     assert (fit.priors, fit.variance, fit.noise, fit.largest) == (None, 1.0, 1e-4, 50)
     assert (fit.refit, fit.second_noise) == (0.0, None)
+
+
+@pytest.mark.parametrize(("unit", "variance"), [(1e6, 1e3), (1e-6, 1e-3)])
+def test_the_signal_variance_stays_within_its_bounds(unit: float, variance: float) -> None:
+    X = np.random.default_rng(0).random((8, 1))
+    (posterior,) = MAP(priors=None)(
+        Data(X, unit * np.sin(5.0 * X[:, 0])), Matern52(), np.random.default_rng(0)
+    )
+    assert posterior.gp.variance == pytest.approx(variance, rel=1e-6)  # type: ignore[attr-defined]
