@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bopp import Choice, Fixed, Float, Int, Linear, Optimizer, Problem, Space
@@ -9,6 +9,13 @@ from bopp.errors import RecipeError
 from bopp.polytope import Polytope
 
 SHARES = {name: Float(0, 1) for name in "abcd"}
+MIXED = {
+    "a": Float(-2, 3),
+    "b": Float(1e-4, 1e2, log=True),
+    "c": Float(0, 1e3),
+    "d": Float(5, 6),
+    "n": Int(-5, 40),
+}
 WHOLE = Linear(dict.fromkeys("abcd", 1.0), equals=1)
 
 
@@ -65,34 +72,41 @@ def test_points_that_meet_the_conditions_and_columns_that_are_kept_stay() -> Non
     np.testing.assert_allclose(mended[~good, :2].sum(axis=1), 1.0, atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 3), st.booleans())
-def test_random_conditions_that_a_point_meets_are_met_by_most_that_are_mended(
-    seed: int, count: int, equal: bool
-) -> None:
+def random_conditions(space: Space, count: int, equal: bool, seed: int) -> list[Linear]:
+    """Conditions that some point of the space meets, the first with equality if wanted."""
     rng = np.random.default_rng(seed)
-    space = Space(
-        {
-            "a": Float(-2, 3),
-            "b": Float(1e-4, 1e2, log=True),
-            "c": Float(0, 1e3),
-            "d": Float(5, 6),
-            "n": Int(-5, 40),
-        }
-    )
-    inner = space.decode(rng.random(5))
+    inner = space.decode(rng.random(space.dimension))
     conditions = []
     for number in range(count):
         weights = {name: float(rng.normal() / abs(space.parameters[name].high)) for name in inner}  # type: ignore[attr-defined]
         total = sum(weights[name] * inner[name] for name in inner)
-        way = {"equals": total} if equal and number == 0 else {"at_most": total + abs(rng.normal())}
-        conditions.append(Linear(weights, **way, name=f"{number}"))
+        bound = {"equals": total} if equal and number == 0 else {"at_most": total + abs(rng.normal())}
+        conditions.append(Linear(weights, **bound, name=f"{number}"))
+    return conditions
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.booleans())
+def test_points_that_are_mended_meet_random_conditions_in_units_of_the_user(
+    seed: int, count: int, equal: bool
+) -> None:
+    space = Space(MIXED)
+    conditions = random_conditions(space, count, equal, seed)
     polytope = Polytope(space, conditions)
     mended = polytope.mended(points(space, 100, seed))
     good = polytope.met(mended)
-    assert good.mean() > 0.3
+    assert good.any()
     for params in space.decode_all(mended[good]):
         assert all(condition(params) for condition in conditions)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_most_points_are_mended(equal: bool) -> None:
+    space = Space(MIXED)
+    shares = []
+    for seed in range(30):
+        polytope = Polytope(space, random_conditions(space, 3, equal, seed))
+        shares.append(polytope.met(polytope.mended(points(space, 100, seed))).mean())
+    assert np.mean(shares) > 0.8  # over 400 seeds it is 0.89 with an equation, 0.97 without
 
 
 def test_a_direction_is_led_along_the_conditions() -> None:
