@@ -162,15 +162,6 @@ def test_a_changed_space_names_the_command_that_takes_it_over(here: Path, bopp: 
     assert bopp("migrate").err.endswith(f"with {kept} of 4 trials\n")
 
 
-def test_ask_takes_the_study_as_tell_does(here: Path, bopp: Bopp) -> None:
-    (here / "other.toml").write_text(STUDY.replace("oven", "stove"))
-    assert bopp("ask", "--in", "other.toml").code == 0
-    assert bopp("tell", 0, 1, "--in", "other.toml").code == 0
-    url = f"sqlite:///{here}/study.db"
-    assert bopp("ask", "--in", url, "--name", "stove").out.startswith("trial 1")
-    assert bopp("ask", "other.toml", "--in", "study.toml").code == 2
-
-
 def test_a_note_adds_to_those_before(here: Path, bopp: Bopp) -> None:
     bopp("ask")
     bopp("tell", 0, 1, "--note", "cold")

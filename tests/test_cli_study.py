@@ -281,8 +281,8 @@ WRONG: list[tuple[tuple[Any, ...], int, tuple[str, ...]]] = [
     (("run", "nomodule.toml"), 2, ("[objective] python", "'nomodule'")),
     (("run", "study.db"), 2, ("study.db", "sqlite:///study.db?")),
     (("run", "garbage.toml"), 3, ("garbage.db",)),
-    (("worker",), 2, ("url",)),
-    (("worker", "URL"), 2, ("name",)),
+    (("worker", "nowhere.toml"), 2, ("nowhere.toml",)),
+    (("worker", "sqlite:///nowhere.db"), 2, ("nowhere.db",)),
     ((*WORK, "--python", "nomodule:f"), 2, ("'nomodule'",)),
     ((*WORK, "--python", "objective:nothing"), 2, ("'nothing'",)),
     ((*WORK, "--command", "echo {z}"), 2, ("{z}",)),
@@ -378,7 +378,7 @@ def test_debug_anywhere_adds_a_traceback(bopp: Bopp, told: Path, place: int) -> 
 
 def test_debug_shows_no_password(bopp: Bopp, told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bopp.study.store.ABSENT", 0.1)
-    for words in (("switch",), ("plot", "--kind"), ("status",)):
+    for words in (("switch", "random", "--in"), ("plot", "--kind"), ("status",)):
         ended = bopp(*words, "postgresql://u:S3CRET@127.0.0.1:1/db", "--debug")
         assert ended.code != 0
         assert "Traceback" in ended.err
@@ -1032,6 +1032,6 @@ def test_values_by_name_are_told_and_a_slip_is_refused(bopp: Bopp, here: Path) -
 
 def test_a_study_is_switched_to_another_recipe(bopp: Bopp, here: Path) -> None:
     open_study(url_of(here), "p", {"x": Float(0, 1)}).close()
-    assert bopp("switch", "random", url_of(here)).code == 0
+    assert bopp("switch", "random", "--in", url_of(here)).code == 0
     with open_study(url_of(here), "p", read_only=True) as study:
         assert study.recipe == Recipe.random()

@@ -152,7 +152,7 @@ def test_a_worker_keeps_to_the_conditions_of_its_file(here: Path, bopp: Bopp) ->
     assert_refused(bopp("worker", url(here), "oven", "--file", "study.toml"), 2, "no file")
     assert bopp("ask").code == 0
     assert bopp("tell", "0", "error=1,latency=none,memory=none").code == 0
-    bopp("worker", url(here), "oven", "--file", "study.toml")
+    bopp("worker")
     with open_study(url(here), "oven", read_only=True) as study:
         assert [trial.state for trial in study.trials] == ["done"] * 4
         assert all(trial.params["minutes"] < 30 for trial in study.trials)

@@ -59,7 +59,9 @@ app.add_typer(paper, name="paper")
 
 
 @app.callback(invoke_without_command=True, context_settings=HELP)
-def _bopp(version: Annotated[bool, typer.Option("--version", help="Tell it and exit.")] = False) -> None:
+def _bopp(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
     """Find the best setting of an expensive black box in few evaluations."""
     if version:
         print(f"bopp {bopp.__version__}")
@@ -124,7 +126,7 @@ def _prepare() -> None:
 
 
 def _opened(stream: int) -> None:
-    """Open a standard stream that was closed, lest a database gets its number and others print into it."""
+    """Open a standard stream that was closed; otherwise a database may get its number and be printed into."""
     try:
         os.fstat(stream)
     except OSError:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, record
+from bopp.cli.source import STUDY, In, Json, Name, Named, Source, record
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import BoppError, ConfigError
 from bopp.rows import read_csv
-from bopp.study.locating import held_open, is_url
+from bopp.study.opening import held_open
 from bopp.study.typed import shown_values, typed_params, typed_values
 
 if TYPE_CHECKING:
@@ -21,22 +21,17 @@ if TYPE_CHECKING:
 WHAT = "What came out: a number, or name=number for each value, with commas between; none: not measured."
 Noise = Annotated[float | None, typer.Option(help="Standard deviation of the value, where it is known.")]
 Given = Annotated[list[str], typer.Argument(help="name=value; what is left out is suggested.")]
-In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
-Named = Annotated[str | None, typer.Option("--name", help="The study in the store.")]
 
 
 def ask(
     source: Source = STUDY,
     name: Name = None,
-    within: Annotated[str | None, typer.Option("--in", help="The same as SOURCE.")] = None,
-    named: Annotated[str | None, typer.Option("--name", help="The same as NAME.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Trials to evaluate at the same time.")] = 1,
     json: Json = False,
 ) -> None:
     """Ask what to try next, by hand or in a laboratory; the trial is yours until it is told."""
-    if (within and source != STUDY) or (named and name):
-        raise ConfigError(f"wanted one study, got {source} and {within or named}")
-    source, name = within or source, named or name
+    from bopp.study.address import discreet
+
     with held_open(source, name) as study:
         asked = study.ask(count)
         if json:
@@ -45,7 +40,7 @@ def ask(
         for trial in asked:
             params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
             print_pairs([(f"trial {trial.number}", ""), *params])
-        where = {"in": None if source == STUDY else study.url if is_url(source) else source, "name": name}
+        where = {"in": None if source == STUDY else discreet(source), "name": name}
         say(f"Then: {pasted('tell', asked[0].number, _to_be_told(study), **where)}")
         say(f"  or: {pasted('tell', asked[0].number, **where, failed='REASON')}")
 

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from bopp.cli.ask_tell import WHAT, In, Named, Noise
-from bopp.cli.source import STUDY, Name, Source
+from bopp.cli.ask_tell import WHAT, Noise
+from bopp.cli.source import STUDY, In, Name, Named, Source
 from bopp.cli.terminal import say
 from bopp.errors import ConfigError
-from bopp.study.locating import existing, located
+from bopp.study.opening import existing, located
 from bopp.study.typed import shown_values, typed_params, typed_values
 
 Why = Annotated[str, typer.Option(help="Why, for the record.")]
@@ -67,7 +67,7 @@ def migrate(
 
     config = load(file)
     given = typed_params(config.space, values or [])
-    with existing(str(file), None) as before:
+    with open_study(config.store, config.name, read_only=True) as before:
         counted = sum(trial.counts for trial in before.trials)
     with open_study(config.store, config.name, config.space, migrate=given) as study:
         kept = sum(trial.counts for trial in study.trials)
@@ -80,9 +80,10 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete a study with all its trials; asks first."""
-    from bopp import delete_study
+    from bopp import delete_study, open_study
 
-    with existing(source, name) as study:
+    url, name, _ = located(source, name)
+    with open_study(url, name, read_only=True) as study:
         what = f"{study.name!r} with {len(study.trials)} trials in {study.url}"
     if not yes:
         if not sys.stdin.isatty():
@@ -90,7 +91,7 @@ def delete(
         if not typer.confirm(f"Delete {what}?", err=True):
             say("Nothing was deleted")
             return
-    delete_study(*located(source, name))
+    delete_study(url, name)
     say(f"Deleted {what}")
 
 

@@ -11,7 +11,7 @@ import typer
 
 from bopp.cli.source import STUDY, Json, Name, Source
 from bopp.cli.terminal import print_table, say
-from bopp.study.locating import existing
+from bopp.study.opening import existing
 
 if TYPE_CHECKING:
     from bopp import Study

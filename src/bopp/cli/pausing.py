@@ -8,7 +8,7 @@ import typer
 
 from bopp.cli.source import STUDY, Name, Source
 from bopp.cli.terminal import pasted, say
-from bopp.study.locating import existing, is_url
+from bopp.study.opening import existing
 
 
 def pause(
@@ -17,11 +17,12 @@ def pause(
     reason: Annotated[str | None, typer.Option(help="Why, for those who wait.")] = None,
 ) -> None:
     """Have nobody begin a trial; those under way are finished, and workers wait for bopp resume."""
+    from bopp.study.address import discreet
+
     with existing(source, name, read_only=False) as study:
         before = study.paused
         study.pause(reason)
-        where = study.url if is_url(source) else source
-        words = [where] if name is None else [where, name]
+        words = [discreet(source), *([] if name is None else [name])]
         then = f"To go on: {pasted('resume', *([] if words == [STUDY] else words))}"
         if before:
             say(f"{study.name} is paused {before} already. {then}")

@@ -12,12 +12,12 @@ import typer
 
 from bopp.arguments import checked_seed
 from bopp.cli.knowing import Earlier, given, knows
-from bopp.cli.source import STUDY, Name, Source
+from bopp.cli.source import STUDY, In, Name, Named, Source
 from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 from bopp.run.failures import Policy
-from bopp.study.locating import existing, opened
+from bopp.study.opening import existing, located, open_config
 
 if TYPE_CHECKING:
     from bopp import Study, Trial
@@ -78,7 +78,7 @@ def run(
     job = _job_of(
         config, workers or config.workers, budget, trial_timeout, time_limit, failures, start_method
     )
-    with opened(config, None, config.lease, given(earlier, config)) as study:
+    with open_config(config, config.name, config.lease, given(earlier, config)) as study:
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
         limits = {
@@ -93,11 +93,13 @@ def run(
 
 
 def worker(
-    url: Annotated[str, typer.Argument(help="The URL of the store.")],
-    name: Annotated[str, typer.Argument(help="The study.")],
+    source: Source = STUDY,
+    name: Name = None,
     file: Annotated[
         Path | None,
-        typer.Option("--file", help="Take objective, budget and limits from it: study.toml, if it is here."),
+        typer.Option(
+            "--file", help="Take objective, budget and limits from it: SOURCE, or study.toml if it is here."
+        ),
     ] = None,
     python: Annotated[str | None, typer.Option(help="The objective, as module:function.")] = None,
     command: Annotated[str | None, typer.Option(help='The objective, as "program {name}".')] = None,
@@ -119,18 +121,21 @@ def worker(
     thereby be able to run programs on other people's machines.
     """
     from bopp import open_study
+    from bopp.study.address import discreet
     from bopp.study.command import Command
     from bopp.study.config import load
     from bopp.study.function import python_objective
 
+    url, name, config = located(source, name)
     given = [way for way in (file, python, command) if way is not None]
-    if not given and Path(STUDY).exists():
-        file = Path(STUDY)
-    elif len(given) != 1:
+    if not given and config is None and Path(STUDY).exists():
+        given = [file := Path(STUDY)]
+    if len(given) > 1 or (not given and config is None):
         raise ConfigError(f"wanted one of --file, --python and --command, got {len(given) or 'none'}")
     if (shell or stdin) and command is None:
         raise ConfigError(f"wanted {'--shell' if shell else '--stdin'} with --command only")
-    config = load(file) if file else None
+    if given:
+        config = load(file) if file else None
     problem = None
     if config is not None and config.refers:
         open_study(url, name, read_only=True).close()  # it is there: a worker creates none
@@ -139,7 +144,7 @@ def worker(
     with open_study(url, name, problem, lease=lease) as study:
         if config is not None:
             if config.space != study.space:
-                raise ConfigError(f"{file}: [space] is not that of the study {study.name!r}")
+                raise ConfigError(f"{config.path}: [space] is not that of the study {study.name!r}")
             job = _job_of(config, workers or 1, budget, trial_timeout, time_limit, failures, start_method)
         elif python is not None:
             job = Job(python_objective(python, Path()), budget, workers or 1, *ends, start_method)
@@ -147,19 +152,19 @@ def worker(
             program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
             program.check(study.space.parameters)
             job = Job(program, budget, workers or 1, *ends)
+        where = [discreet(source), study.name]
         options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
         limits = {"workers": workers, "budget": budget, "failures": failures, "start_method": start_method}
         times = {"trial_timeout": trial_timeout, "time_limit": time_limit}
         times["lease"] = None if lease == LEASE else lease
-        again = pasted("worker", study.url, study.name, **options, **limits, **times)
-        resume = pasted("resume", study.url, study.name)
-        _evaluate(study, job, again, resume, Path("bopp-worker.log"))
+        again = pasted("worker", *where, **options, **limits, **times)
+        _evaluate(study, job, again, pasted("resume", *where), Path("bopp-worker.log"))
 
 
 def switch(
     recipe: Annotated[str, typer.Argument(help="default, random, paper-ucb, paper-pi or paper-ei.")],
-    source: Source = STUDY,
-    name: Name = None,
+    source: In = STUDY,
+    name: Named = None,
 ) -> None:
     """Let a study suggest with another recipe from now on; whoever works on it now keeps the old one."""
     from bopp import Recipe

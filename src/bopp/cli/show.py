@@ -25,7 +25,7 @@ from bopp.errors import (
 from bopp.legible import legible
 from bopp.plain import has_absent
 from bopp.rows import write_csv
-from bopp.study.locating import existing
+from bopp.study.opening import existing
 
 if TYPE_CHECKING:
     from bopp import Result, Study, Trial

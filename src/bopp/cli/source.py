@@ -1,4 +1,7 @@
-"""Source: the arguments by which a command names its study, and a trial for other programs."""
+"""Source: how a command names its study, and a trial for other programs.
+
+A command takes SOURCE and NAME as arguments, one whose arguments are numbers or values as --in and --name.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,10 @@ STUDY = "study.toml"
 
 Source = Annotated[str, typer.Argument(help="A study file, or the URL of a store.")]
 Name = Annotated[str | None, typer.Argument(help="The study in the store; not needed where it has one.")]
+In = Annotated[str, typer.Option("--in", help="A study file, or the URL of a store.")]
+Named = Annotated[
+    str | None, typer.Option("--name", help="The study in the store; not needed where it has one.")
+]
 Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bopp.errors import BoppError, ConfigError, StoreError
-from bopp.study.locating import existing, held_open
+from bopp.study.opening import existing, held_open
 from bopp.study.study import Study
 from bopp.study.typed import named_params, named_values, typed_noise
 

@@ -18,7 +18,7 @@ from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.rows import write_csv
 from bopp.study.catalogue import overview
-from bopp.study.locating import existing
+from bopp.study.opening import existing
 from bopp.study.study import Study
 from bopp.view import drawing
 from bopp.view.explanation import Explanation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bopp.dashboard.course import Course
 from bopp.problem import Problem
 from bopp.study.following import Look
-from bopp.study.locating import existing
+from bopp.study.opening import existing
 from bopp.trial import Trial
 
 LATEST = 20  # trials that are kept whole, besides those under way and the best

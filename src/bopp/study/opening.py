@@ -1,16 +1,46 @@
-"""Opening: the study of a study file, which must know what the file says."""
+"""Opening: the study that somebody means, by a study file or by the URL of its store.
+
+What is needed to open one is imported when that happens, so that a command line answers at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bopp.errors import ConfigError
-from bopp.study import sources
-from bopp.study.catalogue import open_wanted
-from bopp.study.config import Config
-from bopp.study.definition import Definition, Wanted
-from bopp.study.sources import FILE, OPTION, Taught
-from bopp.study.study import Study
+from bopp.errors import ConfigError, StudyError
+
+if TYPE_CHECKING:
+    from bopp.study.config import Config
+    from bopp.study.sources import Taught
+    from bopp.study.study import Study
+
+
+def existing(source: str, name: str | None, read_only: bool = True) -> Study:
+    """A study that exists already; by default nothing in its store is changed.
+
+    Functions of constraints, which a store cannot hold, come from the study file, if they can be had.
+    """
+    from bopp.study.catalogue import open_study
+
+    url, name, config = located(source, name)
+    study = open_study(url, name, read_only=read_only)  # first: with a space, it would be created
+    if config is not None and config.refers:
+        with suppress(ConfigError, StudyError):
+            whole = open_study(url, name, config.declared[0], read_only=read_only)
+            study.close()
+            return whole
+    return study
+
+
+def held_open(source: str, name: str | None) -> Study:
+    """A study whose trials are held until they are told; one of a study file is created if need be."""
+    from bopp.study.catalogue import open_study
+
+    url, name, config = located(source, name)
+    return open_study(url, name, lease=None) if config is None else open_config(config, name, lease=None)
 
 
 def open_config(config: Config, name: str, lease: float | None, earlier: Sequence[Taught] = ()) -> Study:
@@ -19,28 +49,55 @@ def open_config(config: Config, name: str, lease: float | None, earlier: Sequenc
     Of one that is there, only what is written in the file is compared, and not the data behind it, which may
     have grown since.
     """
+    from bopp.study.catalogue import open_wanted
+    from bopp.study.definition import Wanted
+
     knowledge = (*config.knowledge, *earlier)
     settings = (*config.declared, config.seed, config.recipe)
     study = open_wanted(config.store, name, Wanted.checked(*settings, knowledge, compares=False), lease)
     try:
-        _compare(config, study.definition, earlier)
+        _check_knowledge(study, config, earlier)
         return study
     except BaseException:
         study.close()
         raise
 
 
-def _compare(config: Config, study: Definition, earlier: Sequence[Taught]) -> None:
-    kept = [row for row in study.knowledge if sources.giver_of(row) == FILE]
-    if not sources.are_in(config.knowledge, kept, study.problem):
-        had, got = sources.described(kept), sources.described(config.knowledge)
+def located(source: str, name: str | None) -> tuple[str, str, Config | None]:
+    """The URL of a study's store, which may have a password, the study's name, and its file if it has one."""
+    from bopp.study.address import is_url
+    from bopp.study.config import load
+
+    if is_url(source):
+        return source, name or _only(source), None
+    config = load(Path(source))
+    return config.store, name or config.name, config
+
+
+def _only(url: str) -> str:
+    """The name of the only study of a store."""
+    from bopp.study.address import shown
+    from bopp.study.catalogue import names
+
+    there = names(url)
+    if len(there) != 1:
+        raise StudyError(f"{shown(url)} has {len(there)} studies, name one: {', '.join(map(repr, there))}")
+    return there[0]
+
+
+def _check_knowledge(study: Study, config: Config, earlier: Sequence[Taught]) -> None:
+    """Refuse a study that does not know what its file says, or what somebody named besides."""
+    from bopp.study.sources import FILE, OPTION, are_in, described, giver_of
+
+    rows, problem = study.definition.knowledge, study.problem
+    kept = [row for row in rows if giver_of(row) == FILE]
+    if not are_in(config.knowledge, kept, problem):
         raise ConfigError(
-            f"{config.path}: {FILE}: {study.name!r} knows {had}; the file says {got}; "
-            "to go on with what the file says: bopp learn"
+            f"{config.path}: {FILE}: {study.name!r} knows {described(kept)}; the file says "
+            f"{described(config.knowledge)}; to go on with what the file says: bopp learn"
         )
-    kept = [row for row in study.knowledge if sources.giver_of(row) == OPTION]
     for one in earlier:
-        if not any(one.is_in(row, study.problem) for row in kept):
+        if not any(one.is_in(row, problem) for row in rows if giver_of(row) == OPTION):
             raise ConfigError(
                 f"{OPTION} {one.origin}: {study.name!r} does not know it; to go on with it: bopp learn, with "
                 "the same option"
