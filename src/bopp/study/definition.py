@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from bopp.arguments import checked_recipe, checked_seed, is_seed
 from bopp.errors import StudyError, reading
-from bopp.parts import SWITCH, written_alike
+from bopp.legible import brief
+from bopp.parts import SWITCH
 from bopp.plain import read_problem, read_space, write_problem, write_recipe, write_space
 from bopp.problem import Declaration, Direction, Problem, checked_direction
 from bopp.recipe import Recipe
@@ -20,6 +21,7 @@ from bopp.study import seal, sources
 from bopp.study.schema import studies
 from bopp.study.sources import LEARN, Row, Taught, taught
 
+LONGEST = 300  # characters of what differs, in a message
 MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
 
 
@@ -43,13 +45,16 @@ class Definition:
         """The definition that a row holds."""
         check(row)
         with reading(f"the study {row['name']!r} cannot be read", StudyError):
-            seed, parts = _loads(row["seed"]), _loads(row["recipe"])
-            if not is_seed(seed):
-                raise StudyError("wanted a seed from 0 to 2**63 - 1")
-            if not isinstance(parts, dict) or not parts:
-                raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
-            problem = read_problem(read_space(_loads(row["space"])), _loads(row["problem"]))
-            return Definition(row["id"], row["name"], problem, int(seed), parts)
+            columns = {name: _loads(row[name]) for name in ("space", "problem", "seed", "recipe")}
+            return Definition.of(row["id"], row["name"], columns)
+
+    @staticmethod
+    def of(id: int, name: str, columns: Mapping[str, Any]) -> Definition:
+        """The definition that these plain values are."""
+        if not is_seed(columns["seed"]):
+            raise StudyError("wanted a seed from 0 to 2**63 - 1")
+        problem = read_problem(read_space(columns["space"]), columns["problem"])
+        return Definition(id, name, problem, columns["seed"], _checked_parts(columns["recipe"]))
 
 
 @dataclass(frozen=True)
@@ -100,16 +105,12 @@ class Wanted:
     def compare(self, study: Definition) -> None:
         """Refuse a study that is not the one wanted, and name what differs."""
         if self.problem is not None:
-            mine, theirs = write_space(self.problem.space), write_space(study.problem.space)
+            theirs, mine = write_space(study.problem.space), write_space(self.problem.space)
             _compare(study.name, "space", theirs, mine, f"; {MIGRATE}")
         if self.problem is not None and self.whole:
-            mine, theirs = write_problem(self.problem), write_problem(study.problem)
-            _compare(study.name, "objectives", _listed(theirs["objectives"]), _listed(mine["objectives"]))
-            if not written_alike(_sorted(theirs["constraints"]), _sorted(mine["constraints"])):
-                had, got = _short(theirs["constraints"]), _short(mine["constraints"])
-                raise StudyError(f"{study.name!r} has constraints {had}, got {got}", study=study.name)
-            for what in ("fidelities", "reference"):
-                _compare(study.name, what, theirs.get(what, {}), mine.get(what, {}))
+            theirs, mine = _comparable(study.problem), _comparable(self.problem)
+            for what in theirs:
+                _compare(study.name, what, theirs[what], mine[what])
         elif self.direction is not None:
             _compare(study.name, "direction", study.problem.direction, self.direction)
         if self.seed is not None:
@@ -120,15 +121,10 @@ class Wanted:
                 f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}",
                 study=study.name,
             )
-        if self.compares:
-            self._compare_knowledge(study)
-
-    def _compare_knowledge(self, study: Definition) -> None:
-        if sources.are_in(self.knowledge, study.knowledge, study.problem):
-            return
-        had, got = sources.described(study.knowledge), sources.described(self.knowledge)
-        other = "the same with other data" if had == got else got
-        raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}", study=study.name)
+        if self.compares and not sources.are_in(self.knowledge, study.knowledge, study.problem):
+            had, got = sources.described(study.knowledge), sources.described(self.knowledge)
+            other = "the same with other data" if had == got else got
+            raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}", study=study.name)
 
 
 def written(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -141,34 +137,31 @@ def check(row: sa.RowMapping) -> None:
     seal.check(row, seal.STUDY, f"the study {row['name']!r}", f"bopp_studies where id = {row['id']}")
 
 
-def redefine(connection: sa.Connection, id: int, **columns: Any) -> None:
-    """Change columns of a study, given as plain values."""
-    rewrite(connection, id, written(columns))
-
-
 def rewrite(connection: sa.Connection, id: int, columns: Mapping[str, str | None]) -> None:
     """Change columns of a study, given as they are written."""
-    mine = studies.c.id == id
-    row = connection.execute(sa.select(*studies.c).where(mine)).mappings().first()
-    if row is None:
-        raise StudyError("the study is no longer in its store")
-    check(row)
-    new = seal.sealed({**row, **columns}, seal.STUDY)
-    connection.execute(studies.update().where(mine).values({name: new[name] for name in (*columns, "seal")}))
+    new = seal.sealed({**_row(connection, id), **columns}, seal.STUDY)
+    changed = {name: new[name] for name in (*columns, "seal")}
+    connection.execute(studies.update().where(studies.c.id == id).values(changed))
 
 
 def rewrite_recipe(
     connection: sa.Connection, id: int, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
     """Change the parts of a study's recipe, and return them."""
-    text = connection.execute(sa.select(studies.c.recipe).where(studies.c.id == id)).scalar()
     with reading("the recipe of this study cannot be read", StudyError):
-        parts = _loads(text) if text is not None else {}
-        if not isinstance(parts, dict):
-            raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
+        parts = _checked_parts(_loads(_row(connection, id)["recipe"]))
     new = change(parts)
-    redefine(connection, id, recipe=new)
+    rewrite(connection, id, written({"recipe": new}))
     return new
+
+
+def _row(connection: sa.Connection, id: int) -> sa.RowMapping:
+    """The row of a study, as it was written."""
+    row = connection.execute(sa.select(*studies.c).where(studies.c.id == id)).mappings().first()
+    if row is None:
+        raise StudyError("the study is no longer in its store")
+    check(row)
+    return row
 
 
 def _loads(text: str) -> Any:
@@ -180,37 +173,45 @@ def _no_number(word: str) -> None:
     raise StudyError(f"wanted finite numbers, got {word}")
 
 
-def _listed(objectives: Mapping[str, str]) -> str:
-    """Objectives in their order, which matters: the first is the value of a trial."""
-    return ", ".join(f"{direction} {name}" for name, direction in objectives.items())
+def _checked_parts(parts: Any) -> dict[str, Any]:
+    if not isinstance(parts, dict) or not parts:
+        raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
+    return parts
 
 
-def _sorted(constraints: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(constraints, key=lambda row: (row["kind"], row["name"], row.get("bound", 0.0)))
+def _comparable(problem: Problem) -> dict[str, Any]:
+    """A problem as plain values, without its space; constraints may be given in any order."""
+    row = write_problem(problem)
+    return {
+        "objectives": ", ".join(f"{direction} {name}" for name, direction in row["objectives"].items()),
+        "constraints": sorted(row["constraints"], key=_text),
+        "fidelities": row.get("fidelities", {}),
+        "reference": row.get("reference", {}),
+    }
 
 
 def _compare(name: str, field: str, stored: Any, given: Any, remedy: str = "") -> None:
-    if not isinstance(stored, dict) or not isinstance(given, dict):
-        if stored != given:
-            raise StudyError(f"{name!r} has {field} {stored!r}, got {given!r}", study=name)
+    """Refuse plain values that differ, and name the first part of a dict that does."""
+    if not isinstance(stored, dict):
+        if _text(stored) != _text(given):
+            got = brief(given, LONGEST)
+            raise StudyError(f"{name!r} has {field} {brief(stored, LONGEST)}, got {got}", study=name)
         return
     for part in dict.fromkeys([*stored, *given]):
         if part not in given or part not in stored:
             where = "the study, not in what came" if part in stored else "what came, not in the study"
             raise StudyError(f"{name!r} has another {field}: {part!r} is in {where}{remedy}", study=name)
-        if stored[part] != given[part] or _kinds(stored[part]) != _kinds(given[part]):
+        if _text(stored[part]) != _text(given[part]):
             raise StudyError(
                 f"{name!r} has {field} {part!r} {_short(stored[part])}, got {_short(given[part])}{remedy}",
                 study=name,
             )
 
 
-def _kinds(value: Any) -> Any:
-    """The types within a value, to tell 1 from True and from 1.0."""
-    if isinstance(value, dict):
-        return {name: _kinds(part) for name, part in value.items()}
-    return [_kinds(part) for part in value] if isinstance(value, list) else type(value)
+def _text(value: Any) -> str:
+    """A plain value as a text that tells 1 from True and from 1.0."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _short(value: Any) -> str:
-    return json.dumps(value)[:300]
+    return json.dumps(value)[:LONGEST]

@@ -14,15 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bopp.arguments import is_seed
 from bopp.errors import StudyError, reading
 from bopp.legible import cut
 from bopp.parts import has_parts_of_yours
 from bopp.plain import (
     check_format,
-    read_problem,
     read_recipe,
-    read_space,
     read_trial,
     write_problem,
     write_space,
@@ -31,6 +28,7 @@ from bopp.plain import (
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.study import catalogue
+from bopp.study.definition import Definition
 from bopp.study.ledger import Claim, Ledger, new_ticket
 from bopp.study.sources import check_sources, split
 from bopp.study.store import Store
@@ -56,15 +54,9 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     """
     head, problem, trials = _read(content)
     name = catalogue.checked_name(head["study"] if name is None else name)
-    columns = {
-        "space": head["space"],
-        "problem": {field: head[field] for field in PROBLEM if field in head},
-        "seed": head["seed"],
-        "recipe": head["recipe"],
-    }
     created_at = datetime.now(UTC).isoformat()
     with Store(url, "create") as store:
-        store.write(partial(_add, name, columns, problem, trials, created_at), alone=True)
+        store.write(partial(_add, name, _columns(head), problem, trials, created_at), alone=True)
     return name
 
 
@@ -72,6 +64,12 @@ def result_of(content: bytes) -> Result:
     """The trials of an exported study."""
     _, problem, trials = _read(content)
     return Result(problem, tuple(trials))
+
+
+def _columns(head: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a study in the first line of its export."""
+    problem = {field: head[field] for field in PROBLEM if field in head}
+    return {"problem": problem, **{field: head[field] for field in ("space", "seed", "recipe")}}
 
 
 def _rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -102,24 +100,18 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
         check_format("an export", head["bopp"], FORMAT)
         if type(head["trials"]) is not int or head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
-        space = read_space(head["space"])
-        problem = read_problem(space, head)
-        if not isinstance(head["recipe"], dict) or not head["recipe"]:
-            raise StudyError(f"wanted the parts of a recipe, got {head['recipe']!r}")
-        rest, known = split(head["recipe"])
+        study = Definition.of(0, catalogue.checked_name(head["study"]), _columns(head))
+        problem, (rest, known) = study.problem, split(study.parts)
         if not has_parts_of_yours(rest):
             read_recipe(rest)
         check_sources(known, problem)
-        if not is_seed(head["seed"]):
-            raise StudyError("wanted a seed from 0 to 2**63 - 1")
-        catalogue.checked_name(head["study"])
         trials = [read_trial(problem, row, number) for number, row in enumerate(rows)]
         texts = [text for one in trials for text in (one.error, one.traceback, one.worker, one.notes)]
         if any(text and "\0" in text for text in texts):
             raise StudyError("wanted texts that every database can keep, got one with a NUL")
-        _check_meant({**write_problem(problem), "space": write_space(space)}, head)
+        _check_meant({**write_problem(problem), "space": write_space(problem.space)}, head)
         for trial, row in zip(trials, rows, strict=True):
-            _check_meant(write_trial(space, trial), row)
+            _check_meant(write_trial(problem.space, trial), row)
         return head, problem, trials
 
 

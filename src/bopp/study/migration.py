@@ -13,7 +13,7 @@ from bopp.errors import SpaceError, StudyError, TellError
 from bopp.plain import write_space
 from bopp.problem import Problem
 from bopp.space import Params
-from bopp.study.definition import Definition, redefine
+from bopp.study.definition import Definition, rewrite, written
 from bopp.study.leases import Watch
 from bopp.study.ledger import Ledger
 from bopp.study.schema import studies
@@ -55,7 +55,7 @@ def migrate(store: Store, study: Definition, problem: Problem, values: Any) -> N
                 before.pop(connection, ticket)
             else:
                 after.requeue(connection, ticket, fitting)
-        redefine(connection, study.id, space=space)
+        rewrite(connection, study.id, written({"space": space}))
 
     store.write(change)
 
