@@ -90,13 +90,13 @@ def on_disk() -> Iterator[Path]:
 
 @pytest.fixture
 def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """End every connection, also of studies that a test dropped or could not open."""
+    """End every connection, also of studies that a test dropped."""
     stores: list[Store] = []
     begin = Store.__init__
 
     def init(self: Store, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)  # which closes what it could not open
         stores.append(self)
-        begin(self, *arguments, **options)
 
     monkeypatch.setattr(Store, "__init__", init)
     yield
