@@ -278,13 +278,13 @@ def test_a_study_file_has_fidelities(tmp_path: Path) -> None:
     for given in ("{ epochs = [1, 9, 81] }", "{ epochs = [[1, 1.0], [9, 9.0], [81, 81.0]] }"):
         path.write_text(text.format(given))
         config = load(path)
-        assert config.fidelity == Fidelity.of(EPOCHS)
+        assert config.problem.fidelity == Fidelity.of(EPOCHS)
         assert list(config.space.parameters) == ["x", "epochs"]
         assert config.declared == (Problem({"x": Float(0, 1)}, fidelities=EPOCHS), None)
     for given, message in (
         ("3", r"\[study\] fidelities: wanted a table such as { epochs = \[1, 9, 81\] }, got 3"),
         ("{ epochs = [1] }", r"\[study\] fidelities: 'epochs' wants two levels or more"),
-        ("{ x = [1, 2] }", r"\[space\] 'x' is a fidelity"),
+        ("{ x = [1, 2] }", r"\[study\] 'x' is a fidelity: wanted a space without it"),
     ):
         path.write_text(text.format(given))
         with pytest.raises(ConfigError, match=message):

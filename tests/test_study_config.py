@@ -89,7 +89,6 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         folder=tmp_path,
         name="a study",
         store=f"sqlite:///{tmp_path}/study.db",
-        direction="minimize",
         budget=10,
         seed=0,
         recipe=None,
@@ -100,7 +99,8 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         target=None,
         lease=60.0,
         failures="stop",
-        space=Space({"lr": Float(1e-6, 1.0, log=True)}),
+        problem=Problem({"lr": Float(1e-6, 1.0, log=True)}),
+        plain=True,
         source="objective:loss",
     )
 
@@ -141,7 +141,6 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         folder=tmp_path,
         name="Ünï ☃",
         store="postgresql://me:secret@host/base?sslmode=require",
-        direction="maximize",
         budget=1,
         seed=9223372036854775807,
         recipe=Recipe.random(),
@@ -152,14 +151,16 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
         target=-1.0,
         lease=0.5,
         failures="stop",
-        space=Space(
+        problem=Problem(
             {
                 "a": Float(0.0, 1.0),
                 "b": Int(1, 20, log=True),
                 "c": Choice(("relu", 1, 1.5, True, (64, (32,)), ()), ordered=True),
                 "d": Choice(("one",)),
-            }
+            },
+            {"value": "maximize"},
         ),
+        plain=True,
         source=Command("run $BOPP_PARAMS", shell=True, folder=tmp_path),
     )
     assert found.objective() == found.source
@@ -584,7 +585,7 @@ def test_what_the_template_has_in_comments_works_too(tmp_path: Path) -> None:
     text = re.sub(r"^# (?=\w+ = |\[\[)", "", TEMPLATE, flags=re.MULTILINE)
     text = re.sub(r"^python = .*$", "", text, count=1, flags=re.MULTILINE)
     found = load(write(tmp_path, text.replace("--rate", "--epochs={epochs} --rate")))
-    assert found.fidelity is not None
+    assert found.problem.fidelity is not None
     assert (found.trial_timeout, found.target) == (600.0, -9.0)
     assert repr(found.recipe) == repr(Recipe.random())
     assert isinstance(found.source, Command)

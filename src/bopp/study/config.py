@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from bopp.errors import BoppError, ConfigError, SpaceError
-from bopp.fidelity import Fidelity
+from bopp.errors import BoppError, ConfigError
 from bopp.problem import Constraint, Direction, Problem
 from bopp.recipe import Recipe
 from bopp.run.failures import Policy
@@ -36,7 +36,6 @@ class Config:
     folder: Path
     name: str
     store: str = field(repr=False)  # it may have a password
-    direction: Direction
     budget: int
     seed: int | None  # None: that of the study, or a random one for a new study
     recipe: Recipe | None  # None: the study's own, or bopp's default for a new study
@@ -47,13 +46,16 @@ class Config:
     target: float | None
     lease: float
     failures: Policy
-    space: Space  # with the levels of a fidelity
+    problem: Problem  # without constraints
+    plain: bool  # whether it is only said in which direction to search
     source: str | Command | None
     knowledge: tuple[Taught, ...] = ()
-    fidelity: Fidelity | None = None
-    objectives: Mapping[str, Direction] | None = None  # None: a single one, in this direction
     constraints: tuple[Constraint | Named, ...] = ()
-    reference: Mapping[str, float] | None = None
+
+    @property
+    def space(self) -> Space:
+        """The space, with the levels of a fidelity."""
+        return self.problem.space
 
     @property
     def declared(self) -> tuple[Space | Problem, Direction | None]:
@@ -61,56 +63,39 @@ class Config:
 
         Functions of constraints are imported from the file's folder.
         """
-        if self.fidelity is None and self.objectives is None and not self.constraints:
-            return self.space, self.direction
-        try:
+        if self.plain:
+            return self.space, self.problem.direction
+        with _within_file(self.path):
             met = [one.imported(self.folder) if isinstance(one, Named) else one for one in self.constraints]
-            return self.problem(met), None
-        except ConfigError as error:
-            raise _in_file(self.path, error) from error
+            return _constrained(self.problem, met), None
 
     @property
     def refers(self) -> bool:
         """Whether a constraint is a function, which a store cannot hold."""
         return any(isinstance(one, Named) for one in self.constraints)
 
-    def problem(self, constraints: Iterable[Constraint]) -> Problem:
-        """What is to be found under these constraints."""
-        objectives = {"value": self.direction} if self.objectives is None else self.objectives
-        where = "[study]"
-        try:
-            Problem(self.space, objectives, (), self.fidelity, self.reference)
-            where = FILE
-            return Problem(self.space, objectives, constraints, self.fidelity, self.reference)
-        except BoppError as error:
-            raise ConfigError(f"{where} {error}") from None
-
     def objective(self) -> Callable[[Params], Any]:
         """The function or the program to call; a function is imported from the file's folder."""
-        if self.source is None:
-            wanted = "[objective]: wanted one to run; without it: bopp ask and bopp tell"
-            raise _in_file(self.path, ConfigError(wanted, field="[objective]"))
         if isinstance(self.source, Command):
             return self.source
-        try:
-            return python_objective(self.source, self.folder)
-        except ConfigError as error:
-            where = "[objective] python"
-            raise _in_file(self.path, ConfigError(f"{where}: {error}", field=where)) from error
+        with _within_file(self.path):
+            if self.source is None:
+                without = "without it: bopp ask and bopp tell"
+                raise ConfigError(f"[objective]: wanted one to run; {without}", field="[objective]")
+            with _within("[objective] python:"):
+                return python_objective(self.source, self.folder)
 
 
 def load(path: Path) -> Config:
     """The study that a file describes; nothing is imported or run."""
     if is_url(str(path)):
         raise ConfigError(f"wanted a study file, got the URL {discreet(str(path))!r}")
-    try:
+    with _within_file(path):
         document = _parsed(path)
         for name in document:
             if name not in ("study", "objective", "space", "constraint", "knowledge"):
                 raise ConfigError(f"{discreet(name)}: no such table; wanted {TABLES}", field=discreet(name))
         return _config(path, document)
-    except ConfigError as error:
-        raise _in_file(path, error) from error
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -148,23 +133,21 @@ def _placed(text: str, last: int) -> str:
 def _config(path: Path, document: dict[str, Any]) -> Config:
     folder = path.parent.resolve()
     study = read_table("[study]", StudyTable, document.get("study", {}))
-    objective = document.get("objective")
-    space, fidelity = _space(document.get("space", {})), _fidelity(study.fidelities)
-    if fidelity is not None:
-        try:
-            space = fidelity.within(space)
-        except SpaceError as error:
-            raise ConfigError(f"[space] {error}") from None
+    space, objective = _space(document.get("space", {})), document.get("objective")
     if study.objectives is not None:
         _check_objectives(study, document["study"])
+    objectives = study.objectives or {"value": study.direction}
+    with _within("[study]"):
+        problem = Problem(space, objectives, (), _fidelities(study.fidelities), study.reference)
     store = _resolved(study.store, folder)
+    rules = constraints(document.get("constraint", []))
+    known_problem = _constrained(problem, [one for one in rules if not isinstance(one, Named)])
     place = Place(path, folder, (store, study.name))
-    config = Config(
+    return Config(
         path=path,
         folder=folder,
         name=study.name,
         store=store,
-        direction=study.direction,
         budget=study.budget,
         seed=None if study.seed == "random" else study.seed,
         recipe=RECIPES[study.recipe](),
@@ -175,15 +158,17 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         target=study.target,
         lease=study.lease,
         failures=study.failures,
-        space=space,
-        source=None if objective is None else _source(objective, space, folder),
-        fidelity=fidelity,
-        objectives=study.objectives,
-        constraints=constraints(document.get("constraint", [])),
-        reference=study.reference,
+        problem=problem,
+        plain=study.objectives is None and study.fidelities is None and not rules,
+        source=None if objective is None else _source(objective, problem.space, folder),
+        knowledge=known(document.get("knowledge", []), known_problem, place),
+        constraints=rules,
     )
-    problem = config.problem(one for one in config.constraints if not isinstance(one, Named))
-    return replace(config, knowledge=known(document.get("knowledge", []), problem, place))
+
+
+def _constrained(problem: Problem, constraints: Iterable[Constraint]) -> Problem:
+    with _within(FILE):
+        return Problem(problem.space, problem.objectives, constraints, problem.fidelity, problem.reference)
 
 
 def _check_objectives(study: StudyTable, given: Mapping[str, Any]) -> None:
@@ -210,10 +195,8 @@ def _source(row: Any, space: Space, folder: Path) -> str | Command:
         got = "neither" if table.command is None else "both"
         raise ConfigError(f"[objective]: wanted one of python and command, got {got}", field="[objective]")
     command = Command(table.command, table.shell, folder, space.conditional, table.stdin)
-    try:
+    with _within("[objective] command:"):
         command.check(space.parameters)
-    except ConfigError as error:
-        raise ConfigError(f"[objective] command: {error}", field="[objective] command") from None
     return command
 
 
@@ -224,25 +207,18 @@ def _space(table: Any) -> Space:
             field="[space]",
         )
     parameters = {name: parameter(f"[space] {name}:", row) for name, row in table.items()}
-    try:
+    with _within("[space]"):
         return Space(parameters)
-    except SpaceError as error:
-        raise ConfigError(f"[space] {error}", field=f"[space] {error.parameter or ''}".strip()) from None
 
 
-def _fidelity(table: Any) -> Fidelity | None:
+def _fidelities(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The levels of a list, or of a list of pairs with their costs."""
-    if table is None:
-        return None
 
     def costs(given: Any) -> Any:
         paired = isinstance(given, tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in given)
         return dict(given) if paired else given
 
-    try:
-        return Fidelity.of({name: costs(given) for name, given in table.items()})
-    except BoppError as error:
-        raise ConfigError(f"[study] {error}") from None
+    return None if table is None else {name: costs(given) for name, given in table.items()}
 
 
 def _resolved(url: str, folder: Path) -> str:
@@ -262,6 +238,21 @@ def _resolved(url: str, folder: Path) -> str:
     return placed(parsed, folder)
 
 
-def _in_file(path: Path, error: ConfigError) -> ConfigError:
-    lines = f"{path}: {censored(str(error))}".splitlines()
-    return ConfigError(" ".join(line.strip() for line in lines), field=error.field)
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    """Have an error begin with the place in the file that is wrong."""
+    try:
+        yield
+    except BoppError as error:
+        field = f"{where.removesuffix(':')} {getattr(error, 'parameter', None) or ''}".strip()
+        raise ConfigError(f"{where} {error}", field=field) from error
+
+
+@contextmanager
+def _within_file(path: Path) -> Iterator[None]:
+    """Have an error begin with the name of the file, in one line and without passwords."""
+    try:
+        yield
+    except ConfigError as error:
+        lines = f"{path}: {censored(str(error))}".splitlines()
+        raise ConfigError(" ".join(line.strip() for line in lines), field=error.field) from error
