@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as texts
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bopp.cli.source import STUDY, In, Json, Name, Named, Source, record
+from bopp.cli.source import STUDY, In, Json, Name, Named, Source
+from bopp.cli.table import print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import BoppError, ConfigError
 from bopp.rows import read_csv
@@ -35,7 +35,7 @@ def ask(
     with held_open(source, name) as study:
         asked = study.ask(count)
         if json:
-            print(texts.dumps([record(study, trial) for trial in asked], indent=1))
+            print_trials(study, asked, json)
             return
         for trial in asked:
             params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]

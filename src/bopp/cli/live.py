@@ -19,7 +19,7 @@ from bopp.cli.terminal import say
 from bopp.errors import NoResultError
 from bopp.legible import one_line
 from bopp.result import Result
-from bopp.run.progress import Meter, spent
+from bopp.run.progress import Meter, Silent, spent
 from bopp.space import Params
 from bopp.trial import Trial
 from bopp.view.values import broken_by
@@ -110,16 +110,12 @@ def _nobody_reads(stream: int) -> bool:
     return any(event & (select.POLLERR | select.POLLNVAL) for _, event in look.poll(0))
 
 
-class Lines:
+class Lines(Silent):
     """Prints a line for each trial, as long as somebody reads them."""
 
     def __init__(self, budget: int | None, resume: str = "bopp resume"):
         self._total = "" if budget is None else f" of {budget}"
         self._resume = resume
-
-    def suggested(self, seconds: float) -> None: ...
-
-    def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
         self._say(
@@ -133,13 +129,11 @@ class Lines:
         if since:
             self._say(f"paused {since}; to go on: {self._resume}")
 
-    def interrupted(self) -> None: ...
-
     def _say(self, text: str) -> None:
         say(one_line(text))
 
 
-class Screen:
+class Screen(Silent):
     """Shows a table that is redrawn in place."""
 
     def __init__(
@@ -175,8 +169,6 @@ class Screen:
     def paused(self, since: str | None) -> None:
         self._paused = since
         self.waiting()
-
-    def interrupted(self) -> None: ...
 
     def _drawn(self) -> RenderableType:
         from rich.console import Group

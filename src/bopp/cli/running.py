@@ -244,7 +244,7 @@ def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> Non
     if len(study.problem.objectives) > 1:
         front = front_of(study.result)
         say(f"{_counted(study)} in {study.url}; front of {len(front)}")
-        print_trials(study.problem, front)
+        print_trials(study, front)
         return
     best = _best(study)
     say(f"{_counted(study)} in {study.url}; best {best.value:.6g} in trial {best.number}")

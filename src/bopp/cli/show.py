@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json as texts
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from bopp.cli.source import STUDY, Json, Name, Source, record
-from bopp.cli.table import front_of, print_trials
+from bopp.cli.source import STUDY, Json, Name, Source
+from bopp.cli.table import front_of, print_json, print_trials, record
 from bopp.cli.terminal import print_pairs, print_table, say, shown_value
 from bopp.errors import (
     BoppError,
@@ -39,16 +39,15 @@ SUMMARY = ["study", "done", "failed", "asked", "best"]
 
 def status(source: Source = STUDY, name: Name = None) -> None:
     """Show how far a study has come, or which studies a store has."""
-    from bopp.study.catalogue import overview
+    from bopp.study.catalogue import names, overview
 
-    seen = overview(source, _summary) if name is None and "://" in source else existing(source, name)
-    if isinstance(seen, list):
-        print_table(SUMMARY, [[one, *_row(summary)] for one, summary in seen])
-        for one, unread in seen:
-            if isinstance(unread, BoppError):
-                say(f"{one!r} cannot be read: {unread}")
-        return
-    with seen as study:
+    if name is None and "://" in source:
+        there = names(source)
+        if len(there) != 1:
+            _print_studies(overview(source, _summary))
+            return
+        name = there[0]
+    with existing(source, name) as study:
         result = study.result
         times = [time for trial in result.trials for time in (trial.asked_at, trial.told_at) if time]
         more = {
@@ -67,15 +66,11 @@ def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
     """Print the best trial; of several objectives, the front."""
     with existing(source, name) as study:
         if len(study.problem.objectives) > 1:
-            front = front_of(study.result)
-            if json:
-                print(texts.dumps([record(study, trial) for trial in front], indent=1))
-            else:
-                print_trials(study.problem, front)
+            print_trials(study, front_of(study.result), json)
             return
         trial = study.best
         if json:
-            print(texts.dumps(record(study, trial), indent=1))
+            print_json(record(study, trial))
             return
         values = [(name, shown_value(value)) for name, value in trial.values.items()]
         params = [(f"  {name}", shown_value(value)) for name, value in trial.params.items()]
@@ -93,15 +88,13 @@ def trials(
     with existing(source, name) as study:
         if json + csv + errors > 1:
             raise ConfigError("wanted one of --json, --csv and --errors, got more than one")
-        if json:
-            print(texts.dumps([record(study, trial) for trial in study.trials], indent=1))
-        elif csv:
+        if csv:
             for line in write_csv(study.problem, study.trials):
                 print(line, end="")
         elif errors:
             _print_errors(study)
         else:
-            print_trials(study.problem, study.trials)
+            print_trials(study, study.trials, json)
 
 
 def export(
@@ -233,8 +226,14 @@ def _pause(study: Study) -> list[tuple[str, str]]:
     return [("paused", since if pause.reason is None else f"{since}: {pause.reason}")]
 
 
-def _row(summary: list[str] | BoppError) -> list[str]:
-    return ["", "", "", "cannot be read"] if isinstance(summary, BoppError) else summary
+def _print_studies(summaries: Sequence[tuple[str, list[str] | BoppError]]) -> None:
+    unread = ["", "", "", "cannot be read"]
+    print_table(
+        SUMMARY, [[name, *(unread if isinstance(one, BoppError) else one)] for name, one in summaries]
+    )
+    for name, one in summaries:
+        if isinstance(one, BoppError):
+            say(f"{name!r} cannot be read: {one}")
 
 
 def _who(trial: Trial) -> str:

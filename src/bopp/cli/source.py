@@ -1,16 +1,13 @@
-"""Source: how a command names its study, and a trial for other programs.
+"""Source: how a command names its study.
 
 A command takes SOURCE and NAME as arguments, one whose arguments are numbers or values as --in and --name.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from bopp import Study
 
 STUDY = "study.toml"
 
@@ -21,16 +18,3 @@ Named = Annotated[
     str | None, typer.Option("--name", help="The study in the store; not needed where it has one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="For other programs.")]
-
-
-def record(study: Study, trial: Any) -> dict[str, Any]:
-    """A trial for other programs, with the params themselves."""
-    from bopp.plain import write_trial
-
-    row = write_trial(study.space, trial)
-    return (
-        {name: row[name] for name in ("number", "state")}
-        | {"value": trial._value}
-        | row
-        | {"params": trial.params}
-    )

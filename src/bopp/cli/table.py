@@ -1,7 +1,8 @@
-"""Table: trials as rows of a terminal's table, and the front of a result."""
+"""Table: trials for people, as rows, and for other programs, as JSON; and the front of a result."""
 
 from __future__ import annotations
 
+import json as texts
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,15 @@ from bopp.errors import NoResultError
 from bopp.view.values import remark
 
 if TYPE_CHECKING:
-    from bopp import Problem, Result, Trial
+    from bopp import Result, Study, Trial
 
 
-def print_trials(problem: Problem, trials: Sequence[Trial]) -> None:
-    """Print a row for each trial, with every declared value and what else there is to say of it."""
+def print_trials(study: Study, trials: Sequence[Trial], json: bool = False) -> None:
+    """Print a row for each trial, with every declared value and what else there is to say of it; or JSON."""
+    if json:
+        print_json([record(study, trial) for trial in trials])
+        return
+    problem = study.problem
     values, names = problem.names, list(problem.space.parameters)
     rows = [
         [
@@ -27,6 +32,20 @@ def print_trials(problem: Problem, trials: Sequence[Trial]) -> None:
         for trial in trials
     ]
     print_table(["trial", "state", *values, *names, "remark"], rows)
+
+
+def print_json(rows: Any) -> None:
+    """Print plain values for other programs."""
+    print(texts.dumps(rows, indent=1))
+
+
+def record(study: Study, trial: Any) -> dict[str, Any]:
+    """A trial for other programs, with the params themselves."""
+    from bopp.plain import write_trial
+
+    row = write_trial(study.space, trial)
+    first = {"number": row["number"], "state": row["state"], "value": trial._value}
+    return first | row | {"params": trial.params}
 
 
 def front_of(result: Result) -> tuple[Trial, ...]:

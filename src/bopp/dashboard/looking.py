@@ -87,11 +87,7 @@ def explained(source: str, name: str, generation: int, number: int, objective: s
 def findings(url: str, source: str) -> dict[str, tuple[str, ...]]:
     """Of each study of a store, by name: how many trials are done, failed and under way, and the best."""
     seen = overview(url, _found)
-    if isinstance(seen, Study):
-        with seen as study:
-            found = {study.name: _found(study.result)}
-    else:
-        found = {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
+    found = {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
     if source != url:  # a study file, which has the functions of its constraints
         with suppress(BoppError), existing(source, None) as study:
             found[study.name] = _found(study.result)

@@ -94,7 +94,8 @@ def open_wanted(
             definition = replace(known, problem=known.problem.in_space(wanted.problem.space))
         wanted.compare(definition)
         if definition.problem.space != known.problem.space:
-            _check_fits(definition)
+            what = f"{name!r} knows what does not fit the new space ({LEARN})"
+            check_sources(definition.knowledge, definition.problem, what)
             migration.migrate(store, known, definition.problem, {} if migrate is True else migrate)
         if wanted.whole and wanted.problem is not None:
             definition = replace(definition, problem=wanted.problem)  # with its functions
@@ -119,29 +120,16 @@ def names(url: str) -> list[str]:
         return store.read(_names)
 
 
-def overview(url: str, look: Callable[[Result], T]) -> Study | list[tuple[str, T | BoppError]]:
-    """The only study of an existing store, to look at; or what there is to see of each, by name.
+def overview(url: str, look: Callable[[Result], T]) -> list[tuple[str, T | BoppError]]:
+    """What there is to see of each study of an existing store, by name; an error where it cannot be read."""
 
-    A study that cannot be read has an error in place of that.
-    """
-
-    def look_at(connection: sa.Connection) -> Definition | list[tuple[str, T | BoppError]]:
+    def look_at(connection: sa.Connection) -> list[tuple[str, T | BoppError]]:
         every = sa.select(*schema.studies.c).order_by(schema.studies.c.created_at)
         rows = connection.execute(every).mappings().all()
-        if len(rows) == 1:
-            return Definition.read(rows[0])
         return [(str(row["name"]), _seen(connection, row, look)) for row in rows]
 
-    store = Store(url, "look")
-    try:
-        seen = store.read(look_at)
-        if isinstance(seen, Definition):
-            return Study(store, seen)
-    except BaseException:
-        store.close()
-        raise
-    store.close()
-    return seen
+    with Store(url, "look") as store:
+        return store.read(look_at)
 
 
 def checked_name(name: Any) -> str:
@@ -199,12 +187,6 @@ def _may_have(url: str) -> bool:
     """Whether there may be studies in a store already."""
     path = understood(url)[1]
     return path is None or (isinstance(path, Path) and path.exists())
-
-
-def _check_fits(study: Definition) -> None:
-    """Refuse to move a study whose knowledge has no place in the new space."""
-    what = f"{study.name!r} knows what does not fit the new space ({LEARN})"
-    check_sources(study.knowledge, study.problem, what)
 
 
 def _seen(connection: sa.Connection, row: sa.RowMapping, look: Callable[[Result], T]) -> T | BoppError:

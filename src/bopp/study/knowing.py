@@ -22,7 +22,6 @@ from bopp.study.address import censored, is_url, placed, shown, understood
 from bopp.study.function import python_objective
 from bopp.study.observing import text_of
 from bopp.study.sources import FILE, OPTION, Taught
-from bopp.study.study import Study
 from bopp.study.tables import (
     CheapTable,
     EarlierTable,
@@ -194,12 +193,8 @@ def _results(table: EarlierTable, place: Place) -> list[Result]:
 
 
 def _all(url: str) -> list[tuple[str, Result]]:
-    seen = catalogue.overview(url, lambda result: result)
-    if isinstance(seen, Study):
-        with seen as study:
-            return [(study.name, study.result)]
     found = []
-    for name, result in seen:
+    for name, result in catalogue.overview(url, lambda result: result):
         if isinstance(result, BoppError):
             raise ConfigError(f"{name!r} cannot be read: {result}")
         found.append((name, result))
