@@ -10,19 +10,9 @@ import pytest
 
 from bopp import open_study
 from bopp.cli.terminal import pasted
-from bopp.study.config import load
 from support.commands import Bopp
+from support.studies import url_of, written
 
-STUDY = """\
-[study]
-name = "s"
-budget = 2
-recipe = "random"
-[objective]
-python = "chatty:loss"
-[space]
-x = { type = "float", low = 0, high = 1 }
-"""
 CHATTY = """\
 import sys
 def loss(params):
@@ -34,8 +24,7 @@ def loss(params):
 
 @pytest.fixture
 def here(here: Path) -> Path:
-    (here / "study.toml").write_text(STUDY)
-    (here / "chatty.py").write_text(CHATTY)
+    written(here, code=CHATTY, recipe="random", budget=2)
     return here
 
 
@@ -45,7 +34,7 @@ def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 
 def values(folder: Path) -> list[float | None]:
-    with open_study(load(folder / "study.toml").store, "s", read_only=True) as study:
+    with open_study(url_of(folder), "a study", read_only=True) as study:
         return [trial.values.get("value") for trial in study.trials]
 
 
@@ -124,10 +113,9 @@ def test_a_run_that_is_stopped_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bopp.study.runner.run_study", interrupted)
-    (here / name).write_text(STUDY.replace('python = "chatty:loss"', 'command = "echo {x}"'))
+    written(here, 'command = "echo {x} {y}"').rename(here / name)
     ended = bopp("run", "--budget", 4, "--", name)
     assert ended.code == 130
     words = words_of(ended.err.strip().rpartition("To go on: ")[2], here)
-    assert words[0] == "run"
-    assert sorted(word for word in words[1:] if word != "--") == sorted([name, "--budget=4"])
+    assert words == ["run", "--budget", "4", "--", name]
     assert not (here / "hacked").exists()

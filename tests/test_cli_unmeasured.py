@@ -87,6 +87,9 @@ def test_values_are_told_one_after_the_other(here: Path, bopp: Bopp) -> None:
         ("error=none,latency=none,memory=none", "error or latency or memory"),
         ("error=non,latency=3,memory=1", "'non'"),
         ("none", "error=...,latency=...,memory=..."),
+        ("eror=0.1,latency=3,memory=7", "without error"),
+        ("error=0.1,latency=3,memory=7,memory=8", "each once"),
+        ("=5", "without error, latency, memory"),
     ],
 )
 def test_a_slip_is_no_gap(here: Path, bopp: Bopp, text: str, named: str) -> None:
@@ -94,19 +97,6 @@ def test_a_slip_is_no_gap(here: Path, bopp: Bopp, text: str, named: str) -> None
     assert_refused(bopp("tell", "0", text), 2, named)
     with open_study(url(here), "oven", read_only=True) as study:
         assert study.trials[0].state == "asked"
-
-
-def test_a_table_with_gaps_goes_out_and_comes_in(here: Path, bopp: Bopp) -> None:
-    (here / "earlier.csv").write_text(
-        "degrees,minutes,error,latency,memory\n30,10,1,,2\n40,10,,7,2\n50,10,,,\n"
-    )
-    assert "3 trials added, 1 of them failed" in bopp("observe", "--csv", "earlier.csv").err
-    (here / "again.csv").write_text(bopp("trials", "--csv").out)
-    assert "3 trials added, 1 of them failed" in bopp("observe", "--csv", "again.csv").err
-    with open_study(url(here), "oven", read_only=True) as study:
-        first, second = study.trials[:3], study.trials[3:]
-    assert [trial.values for trial in first] == [trial.values for trial in second]
-    assert first[0].values == {"error": 1.0, "latency": None, "memory": 2.0}
 
 
 def test_the_file_is_the_problem(here: Path, bopp: Bopp) -> None:

@@ -104,7 +104,10 @@ def target(made: tuple[bytes, bytes, bytes], tmp_path: Path) -> str:
 
 def signed(*rows: Any) -> bytes:
     """Lines with the checksum that fits."""
-    body = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    return sealed("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+
+
+def sealed(body: bytes) -> bytes:
     return body + b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
 
 
@@ -481,5 +484,4 @@ def again(rows: list[Any], name: str) -> list[Any]:
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_constants_that_json_lacks_are_refused(number: str, content: bytes, target: str) -> None:
     body = content[: content.rindex(b"\n", 0, -1) + 1].replace(b'"x", 1,', f'"x", {number},'.encode(), 1)
-    sealed = body + b'{"sha256": "%s"}\n' % hashlib.sha256(body).hexdigest().encode()
-    assert number in refused(target, sealed)
+    assert number in refused(target, sealed(body))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +15,7 @@ from bopp.arguments import checked_seed
 from bopp.cli.knowing import Earlier, given, knows
 from bopp.cli.source import STUDY, In, Name, Named, Source
 from bopp.cli.table import front_of, print_trials
-from bopp.cli.terminal import pasted, print_pairs, say, shown_value
+from bopp.cli.terminal import again, pasted, print_pairs, say, shown_value
 from bopp.errors import ConfigError, NoResultError, StoreError
 from bopp.run.failures import Policy
 from bopp.study.opening import existing, located, open_config
@@ -36,7 +37,6 @@ Failing = Annotated[
     Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
 ]
 
-LEASE = 60.0  # seconds
 ON_ITS_OWN = math.inf  # as a timeout: evaluate in a separate process, however long it takes
 
 
@@ -75,21 +75,19 @@ def run(
     config = load(file)
     if seed is not None:
         config = replace(config, seed=_seed(seed))
-    job = _job_of(
-        config, workers or config.workers, budget, trial_timeout, time_limit, failures, start_method
-    )
-    with open_config(config, config.name, config.lease, given(earlier, config)) as study:
+    said = {
+        "workers": workers,
+        "budget": budget,
+        "trial_timeout": trial_timeout,
+        "time_limit": time_limit,
+        "failures": failures,
+        "start_method": start_method,
+    }
+    job = Job.of(config, said)
+    with open_config(config, config.name, config.study.lease, given(earlier, config)) as study:
         if earlier:
             say(f"{study.name} knows {knows(study)}; bopp learn reads that anew")
-        limits = {
-            "trial_timeout": trial_timeout,
-            "time_limit": time_limit,
-            "seed": seed,
-            "failures": failures,
-            "start_method": start_method,
-        }
-        again = pasted("run", file, workers=workers, budget=budget, **limits)
-        _evaluate(study, job, again, pasted("resume", file), file.with_suffix(".log"))
+        _evaluate(study, job, again(*(earlier or ())), pasted("resume", file), file.with_suffix(".log"))
 
 
 def worker(
@@ -113,7 +111,7 @@ def worker(
     time_limit: TimeLimit = None,
     failures: Failing = None,
     start_method: StartMethod = None,
-    lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = LEASE,
+    lease: Annotated[float, typer.Option(help="Seconds of silence that end a hold on a trial.")] = 60.0,
 ) -> None:
     """Join a study and work on it alongside others, on this machine or another.
 
@@ -140,25 +138,27 @@ def worker(
     if config is not None and config.refers:
         open_study(url, name, read_only=True).close()  # it is there: a worker creates none
         problem = config.declared[0]
-    ends = (trial_timeout, time_limit, failures or "stop")
+    said = {
+        "workers": workers,
+        "budget": budget,
+        "failures": failures,
+        "start_method": start_method,
+        "trial_timeout": trial_timeout,
+        "time_limit": time_limit,
+    }
     with open_study(url, name, problem, lease=lease) as study:
         if config is not None:
             if config.space != study.space:
                 raise ConfigError(f"{config.path}: [space] is not that of the study {study.name!r}")
-            job = _job_of(config, workers or 1, budget, trial_timeout, time_limit, failures, start_method)
+            job = Job.of(config, said | {"workers": workers or 1})
         elif python is not None:
-            job = Job(python_objective(python, Path()), budget, workers or 1, *ends, start_method)
+            job = Job(python_objective(python, Path()), **_given(said))
         else:
             program = Command(command or "", shell, optional=study.space.conditional, stdin=stdin)
             program.check(study.space.parameters)
-            job = Job(program, budget, workers or 1, *ends)
-        where = [discreet(source), study.name]
-        options = {"file": file, "python": python, "command": command, "shell": shell, "stdin": stdin}
-        limits = {"workers": workers, "budget": budget, "failures": failures, "start_method": start_method}
-        times = {"trial_timeout": trial_timeout, "time_limit": time_limit}
-        times["lease"] = None if lease == LEASE else lease
-        again = pasted("worker", *where, **options, **limits, **times)
-        _evaluate(study, job, again, pasted("resume", *where), Path("bopp-worker.log"))
+            job = Job(program, **_given(said))
+        resume = pasted("resume", discreet(source), study.name)
+        _evaluate(study, job, again(source), resume, Path("bopp-worker.log"))
 
 
 def switch(
@@ -190,38 +190,27 @@ class Job:
     """What a worker evaluates, and when it stops."""
 
     objective: Objective
-    budget: int | None
-    workers: int
-    trial_timeout: float | None
-    time_limit: float | None
-    failures: Policy
+    budget: int | None = None
+    workers: int = 1
+    trial_timeout: float | None = None
+    time_limit: float | None = None
+    failures: Policy = "stop"
     start_method: str | None = None
     target: float | None = None
 
-
-def _job_of(
-    config: Config,
-    workers: int,
-    budget: int | None,
-    trial_timeout: float | None,
-    time_limit: float | None,
-    failures: Policy | None,
-    start_method: str | None,
-) -> Job:
-    """The job of a study file, unless the command line says otherwise."""
-    return Job(
-        objective=config.objective(),
-        budget=budget or config.budget,
-        workers=workers,
-        trial_timeout=config.trial_timeout if trial_timeout is None else trial_timeout,
-        time_limit=config.time_limit if time_limit is None else time_limit,
-        failures=failures or config.failures,
-        start_method=start_method or config.start_method,
-        target=config.target,
-    )
+    @staticmethod
+    def of(config: Config, said: Mapping[str, Any]) -> Job:
+        """The job of a study file, unless the command line says otherwise."""
+        usual = {name: getattr(config.study, name) for name in said}
+        return Job(config.objective(), target=config.study.target, **usual | _given(said))
 
 
-def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> None:
+def _given(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said on the command line."""
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _evaluate(study: Study, job: Job, same: str, resume: str, log: Path) -> None:
     from bopp.called import called
     from bopp.cli.live import Logged, Unbroken, live
     from bopp.run.loop import Limits
@@ -239,7 +228,7 @@ def _evaluate(study: Study, job: Job, again: str, resume: str, log: Path) -> Non
             ends = (job.workers, timeout, None, limits, show, job.start_method)
             run_study(study, objective, job.budget or math.inf, *ends)
     except KeyboardInterrupt:
-        say(f"Stopped. {_kept(study)} in {study.url}. To go on: {again}")
+        say(f"Stopped. {_kept(study)} in {study.url}. To go on: {same}")
         raise
     if len(study.problem.objectives) > 1:
         front = front_of(study.result)

@@ -44,6 +44,16 @@ def pasted(command: str, /, *words: object, **options: object) -> str:
     return " ".join(map(_quoted, ["bopp", command, *ended]))
 
 
+def again(*sources: str) -> str:
+    """The command that is being run, as it can be pasted; without the passwords of these sources."""
+    from bopp.study.address import discreet
+
+    words = sys.argv[1:]
+    for source in sources:
+        words = [word.replace(source, discreet(source)) for word in words]
+    return " ".join(map(_quoted, ["bopp", *words]))
+
+
 def _quoted(word: str) -> str:
     """A word for a shell; what a terminal would act on is spelled as octal numbers."""
     if word.isprintable():

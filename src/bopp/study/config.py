@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from bopp.errors import BoppError, ConfigError
 from bopp.problem import Constraint, Direction, Problem
 from bopp.recipe import Recipe
-from bopp.run.failures import Policy
 from bopp.space import Params, Space
 from bopp.study.address import censored, discreet, is_url, placed
 from bopp.study.command import Command
@@ -36,16 +35,9 @@ class Config:
     folder: Path
     name: str
     store: str = field(repr=False)  # it may have a password
-    budget: int
     seed: int | None  # None: that of the study, or a random one for a new study
     recipe: Recipe | None  # None: the study's own, or bopp's default for a new study
-    workers: int
-    start_method: str | None
-    trial_timeout: float | None
-    time_limit: float | None
-    target: float | None
-    lease: float
-    failures: Policy
+    study: StudyTable = field(repr=False)  # as it is written: budget, workers, limits
     problem: Problem  # without constraints
     plain: bool  # whether it is only said in which direction to search
     source: str | Command | None
@@ -148,16 +140,9 @@ def _config(path: Path, document: dict[str, Any]) -> Config:
         folder=folder,
         name=study.name,
         store=store,
-        budget=study.budget,
         seed=None if study.seed == "random" else study.seed,
         recipe=RECIPES[study.recipe](),
-        workers=study.workers,
-        start_method=study.start_method,
-        trial_timeout=study.trial_timeout,
-        time_limit=study.time_limit,
-        target=study.target,
-        lease=study.lease,
-        failures=study.failures,
+        study=study,
         problem=problem,
         plain=study.objectives is None and study.fidelities is None and not rules,
         source=None if objective is None else _source(objective, problem.space, folder),

@@ -45,7 +45,7 @@ class Definition:
         """The definition that a row holds."""
         check(row)
         with reading(f"the study {row['name']!r} cannot be read", StudyError):
-            columns = {name: _loads(row[name]) for name in ("space", "problem", "seed", "recipe")}
+            columns = {name: loads(row[name]) for name in ("space", "problem", "seed", "recipe")}
             return Definition.of(row["id"], row["name"], columns)
 
     @staticmethod
@@ -149,7 +149,7 @@ def rewrite_recipe(
 ) -> dict[str, Any]:
     """Change the parts of a study's recipe, and return them."""
     with reading("the recipe of this study cannot be read", StudyError):
-        parts = _checked_parts(_loads(_row(connection, id)["recipe"]))
+        parts = _checked_parts(loads(_row(connection, id)["recipe"]))
     new = change(parts)
     rewrite(connection, id, written({"recipe": new}))
     return new
@@ -164,7 +164,7 @@ def _row(connection: sa.Connection, id: int) -> sa.RowMapping:
     return row
 
 
-def _loads(text: str) -> Any:
+def loads(text: str | bytes) -> Any:
     """What a JSON text holds; Python's JSON would also take NaN."""
     return json.loads(text, parse_constant=_no_number)
 

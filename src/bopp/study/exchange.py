@@ -28,7 +28,7 @@ from bopp.plain import (
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.study import catalogue
-from bopp.study.definition import Definition
+from bopp.study.definition import Definition, loads
 from bopp.study.ledger import Claim, Ledger, new_ticket
 from bopp.study.sources import check_sources, split
 from bopp.study.store import Store
@@ -117,16 +117,12 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
 
 def _line(line: bytes) -> Any:
     """A line of an export, without what no export has: NaN, infinities, and halves of letters."""
-    row = json.loads(line, parse_constant=_refuse_constant)
+    row = loads(line)
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise StudyError(f"wanted texts of whole letters, got {error.object[error.start]!r}") from None
     return row
-
-
-def _refuse_constant(name: str) -> None:
-    raise StudyError(f"wanted numbers, texts and lists of these, got {name}")
 
 
 def _check_meant(written: dict[str, Any], given: dict[str, Any]) -> None:
