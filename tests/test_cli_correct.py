@@ -162,13 +162,6 @@ def test_a_changed_space_names_the_command_that_takes_it_over(here: Path, bopp: 
     assert bopp("migrate").err.endswith(f"with {kept} of 4 trials\n")
 
 
-def test_a_note_adds_to_those_before(here: Path, bopp: Bopp) -> None:
-    bopp("ask")
-    bopp("tell", 0, 1, "--note", "cold")
-    bopp("tell", 0, 1, "--note", "and dark")
-    assert json.loads(bopp("trials", "--json").out)[0]["notes"] == "cold\nand dark"
-
-
 @pytest.mark.parametrize("words", [(), ("run",), ("amend",), ("paper",), ("paper", "run")])
 def test_h_helps(bopp: Bopp, words: tuple[str, ...]) -> None:
     assert bopp(*words, "-h").out == bopp(*words, "--help").out != ""
@@ -187,9 +180,13 @@ def test_a_closed_pipe_does_not_end_a_study(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("retry",), ("amend", 0, 1, "--reason", "x"), ("drop", 0, "--reason", "x"), ("migrate",)]
+    "words",
+    [
+        *(("retry",), ("amend", 0, 1, "--reason", "x"), ("drop", 0, "--reason", "x"), ("migrate",)),
+        *(("pause",), ("resume",)),
+    ],
 )
-def test_there_is_nothing_to_correct_before_the_first_run(
+def test_there_is_nothing_to_change_before_the_first_run(
     here: Path, bopp: Bopp, words: tuple[object, ...]
 ) -> None:
     assert_refused(bopp(*words), 2, "no file")

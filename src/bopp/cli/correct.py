@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +44,7 @@ def amend(
         trials = study.trials
         was = trials[number].values if 0 <= number < len(trials) else {}
         now = study.amend(number, typed_values(study.problem, value), reason, noise)
-        say(f"trial {number}: {_shown(was)} is now {_shown(now.values)}")
+        say(f"trial {number}: {shown_values(was)} is now {shown_values(now.values)}")
 
 
 def drop(number: Number, reason: Why, source: In = STUDY, name: Named = None) -> None:
@@ -93,7 +92,3 @@ def delete(
             return
     delete_study(url, name)
     say(f"Deleted {what}")
-
-
-def _shown(values: Mapping[str, float | None]) -> str:
-    return (f"{next(iter(values))} " * (len(values) == 1) + shown_values(values)) if values else "a failure"

@@ -82,7 +82,12 @@ class Command:
     def _check(self, texts: Texts) -> None:
         if not self.template.strip() or "\0" in self.template:
             raise ConfigError(f"wanted a command, got {self.template!r}")
-        named = self._check_shell(texts) if self.shell else self._check_words(texts)
+        if self.shell and (name := _named_in(self.template, texts)) is not None:
+            raise ConfigError(
+                f"{{{name}}} is in the text of a shell, which gets values in its environment only; "
+                f"write: {self._with_variable(name)}"
+            )
+        named = set() if self.shell else self._check_words(texts)
         variables = {everything or name for everything, name in MENTION.findall(self.template)}
         left_out = [name for name in texts if name not in named | variables]
         whole = "S" in variables or (ALL in named and ALL not in texts)
@@ -92,15 +97,6 @@ class Command:
                 f"wanted {one} in it, or {every} for all as JSON, got {self.template!r}; "
                 f"for a program that reads them as JSON from its standard input: stdin = true, or --stdin"
             )
-
-    def _check_shell(self, texts: Texts) -> set[str]:
-        """Refuse every placeholder in a shell's command text."""
-        if (name := _named_in(self.template, texts)) is not None:
-            raise ConfigError(
-                f"{{{name}}} is in the text of a shell, which gets values in its environment only; "
-                f"write: {self._with_variable(name)}"
-            )
-        return set()
 
     def _check_words(self, texts: Texts) -> set[str]:
         """The parameters that the words name; refuses a place where a value could be run or misread."""

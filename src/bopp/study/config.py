@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -108,18 +107,11 @@ def _parsed(path: Path) -> dict[str, Any]:
             f"line {line}: wanted UTF-8, got the byte 0x{error.object[error.start]:02x}"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(_placed(str(error), len(text.splitlines()))) from None
+        last = f"line {len(text.splitlines())}, its end"
+        raise ConfigError(str(error).replace("end of document", last)) from None
     if not document:
         raise ConfigError(f"there is nothing in it; wanted {TABLES}")
     return document
-
-
-def _placed(text: str, last: int) -> str:
-    """A message of tomllib with the line number in front."""
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", text, re.DOTALL)
-    if not found:
-        return text
-    return f"line {found[2] or last}: {found[1]}" + (f" at column {found[3]}" if found[3] else "")
 
 
 def _config(path: Path, document: dict[str, Any]) -> Config:

@@ -40,9 +40,9 @@ def named_values(problem: Problem, fields: Mapping[str, str]) -> dict[str, float
 
 
 def shown_values(values: Mapping[str, float | None]) -> str:
-    """Declared values for people: a number alone, or several with their names."""
-    if len(values) == 1:
-        return repr(next(iter(values.values())))
+    """Declared values with their names, for people; a trial without any has failed."""
+    if not values:
+        return "a failure"
     return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
 
 
