@@ -24,7 +24,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import bopp
-from bopp.cli import ask_tell, correct, dashboard, knowing, pausing, running, show
+from bopp.cli import ask_tell, correct, knowing, running, show
 from bopp.cli.paper import paper
 from bopp.cli.terminal import say, silence
 from bopp.errors import BoppError, NoResultError, ObjectiveError, StoreError
@@ -45,7 +45,7 @@ app = typer.Typer(
 HELP = {"help_option_names": ["--help", "-h"]}
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(running.init, running.run, running.worker, running.switch),
-    *(pausing.pause, pausing.resume, dashboard.dashboard),
+    *(running.pause, running.resume, show.dashboard),
     *(knowing.learn, knowing.knowledge),
     *(show.status, show.best, show.trials, show.plot, show.export, show.import_),
     *(ask_tell.ask, ask_tell.tell, ask_tell.observe, ask_tell.enqueue),

@@ -1,4 +1,4 @@
-"""Show: the progress of a study, its trials and pictures; and its export and import."""
+"""Show: the progress of a study, its trials and pictures, its dashboard; and its export and import."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bopp.errors import (
     RecipeError,
     StoreError,
     StudyError,
+    installation,
 )
 from bopp.legible import legible
 from bopp.plain import has_absent
@@ -199,6 +200,26 @@ def plot(
         say(f"Not drawn: {reason}")
     if len(names) > 1 and not kind:
         say(f"For pictures of one objective: --objective with one of {', '.join(names)}")
+
+
+def dashboard(
+    source: Source = STUDY,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="8765 or the next that is free; 0: any.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; at 0.0.0.0, other machines can reach it.")
+    ] = "127.0.0.1",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only look.")] = False,
+) -> None:
+    """Serve a web page over a store: watch studies, understand them and work in them."""
+    try:
+        from bopp.dashboard.serving import serve
+    except ImportError as error:
+        raise MissingExtra(
+            f"the dashboard wants {error.name}: {installation('dashboard')}", extra="dashboard"
+        ) from error
+    serve(source, host, port, read_only, say, repeats=sys.stderr.isatty())
 
 
 def _result(source: str, name: str) -> Result:
