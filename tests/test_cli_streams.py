@@ -93,11 +93,11 @@ def words_of(line: str, folder: Path) -> list[str]:
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_command_can_be_pasted_whatever_it_names(text: str, tmp_path: Path) -> None:
-    line = pasted("worker", "sqlite:///x.db", text, command=text, shell=True, stdin=False, budget=None)
+    line = pasted("worker", "sqlite:///x.db", text, command=text, budget=None)
     assert line.isprintable()
     command, *rest = words_of(line, tmp_path)
     assert command == "worker"
-    options = [f"--command={text}", "--shell"]
+    options = [f"--command={text}"]
     if text.startswith("-"):
         assert rest == [*options, "--", "sqlite:///x.db", text]
     else:

@@ -207,12 +207,6 @@ def test_a_study_of_each_kind_goes_on_elsewhere_as_it_would_have_here(kind: str,
     assert following == [trial.params for trial in again.ask(2)]
 
 
-def test_another_name_is_a_copy_beside_the_original(source: Study, content: bytes, tmp_path: Path) -> None:
-    assert imported(url_of(tmp_path), content, "copy") == "copy"
-    assert bopp.open_study(url_of(tmp_path), "copy").trials == source.trials
-    assert exported(source) == content
-
-
 def test_a_name_that_is_taken_is_refused(source: Study, content: bytes, tmp_path: Path) -> None:
     assert "already" in refused(url_of(tmp_path), content)
     assert "already" in refused(url_of(tmp_path), content, NAME)

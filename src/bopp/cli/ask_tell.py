@@ -79,16 +79,27 @@ def observe(
     column: Annotated[str | None, typer.Option(help="Of the value in the table, if not its name.")] = None,
 ) -> None:
     """Add a result from elsewhere, which was never asked for; or with --csv a table of them, all or none."""
-    if csv is not None:
-        if value is not None or noise is not None:
-            raise ConfigError("wanted either --csv or a value with its params, got both")
-        _observe_table(csv, source, name, column)
-        return
-    if value is None or not params or column is not None:
+    from bopp.study.observing import text_of
+
+    if csv is not None and (value is not None or noise is not None):
+        raise ConfigError("wanted either --csv or a value with its params, got both")
+    if csv is None and (value is None or not params or column is not None):
         raise ConfigError("wanted a value and all params, each as name=value, or --csv FILE")
+    text = None if csv is None else text_of(csv)
     with held_open(source, name) as study:
-        trial = study.observe(typed_params(study.space, params), typed_values(study.problem, value), noise)
-        say(f"trial {trial.number} {trial.state}")
+        if text is None:
+            answer = typed_values(study.problem, value or "")
+            trial = study.observe(typed_params(study.space, params or ()), answer, noise)
+            say(f"trial {trial.number} {trial.state}")
+            return
+        try:
+            trials, left_out = read_csv(study.problem, text, column)
+        except BoppError as error:
+            raise ConfigError(f"{csv}: {error}") from None
+        failed = sum(trial.state == "failed" for trial in study.observe_all(trials))
+        say(
+            f"{len(trials)} trials added, {failed} of them failed" + f"; {left_out} left out" * (left_out > 0)
+        )
 
 
 def enqueue(
@@ -100,21 +111,6 @@ def enqueue(
     with held_open(source, name) as study:
         study.enqueue(typed_params(study.space, params))
         say(f"{len(study.queued)} in the queue")
-
-
-def _observe_table(file: Path, source: str, name: str | None, column: str | None) -> None:
-    from bopp.study.observing import text_of
-
-    text = text_of(file)
-    with held_open(source, name) as study:
-        try:
-            trials, left_out = read_csv(study.problem, text, column)
-        except BoppError as error:
-            raise ConfigError(f"{file}: {error}") from None
-        failed = sum(trial.state == "failed" for trial in study.observe_all(trials))
-        say(
-            f"{len(trials)} trials added, {failed} of them failed" + f"; {left_out} left out" * (left_out > 0)
-        )
 
 
 def _to_be_told(study: Study) -> str:

@@ -41,10 +41,8 @@ def amend(
 ) -> None:
     """Put another value in place of one that was told wrongly; the old one stays in the record."""
     with existing(source, name, read_only=False) as study:
-        trials = study.trials
-        was = trials[number].values if 0 <= number < len(trials) else {}
         now = study.amend(number, typed_values(study.problem, value), reason, noise)
-        say(f"trial {number}: {shown_values(was)} is now {shown_values(now.values)}")
+        say(f"trial {number}: {shown_values(now.superseded[-1].values)} is now {shown_values(now.values)}")
 
 
 def drop(number: Number, reason: Why, source: In = STUDY, name: Named = None) -> None:

@@ -16,12 +16,12 @@ from bopp.cli.knowing import Earlier, given, knows
 from bopp.cli.source import STUDY, In, Name, Named, Source
 from bopp.cli.table import front_of, print_trials
 from bopp.cli.terminal import again, pasted, print_pairs, say, shown_value
-from bopp.errors import ConfigError, NoResultError, StoreError
+from bopp.errors import ConfigError, StoreError
 from bopp.run.failures import Policy
 from bopp.study.opening import existing, located, open_config
 
 if TYPE_CHECKING:
-    from bopp import Study, Trial
+    from bopp import Study
     from bopp.called import Objective
     from bopp.study.config import Config
 
@@ -262,17 +262,9 @@ def _evaluate(study: Study, job: Job, same: str, resume: str, log: Path) -> None
         say(f"{_counted(study)} in {study.url}; front of {len(front)}")
         print_trials(study, front)
         return
-    best = _best(study)
+    best = study.best
     say(f"{_counted(study)} in {study.url}; best {best.value:.6g} in trial {best.number}")
     print_pairs([(name, shown_value(value)) for name, value in best.params.items()])
-
-
-def _best(study: Study) -> Trial:
-    try:
-        return study.best
-    except NoResultError as error:
-        valued = any(trial.state == "done" for trial in study.trials)
-        raise NoResultError(str(error) if valued else f"no trial came to a value: {error}") from None
 
 
 def _kept(study: Study) -> str:

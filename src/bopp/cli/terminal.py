@@ -34,11 +34,7 @@ def silence(stream: TextIO) -> None:
 
 def pasted(command: str, /, *words: object, **options: object) -> str:
     """A command of bopp as it can be pasted into a shell, whatever the words and the options hold."""
-    flags = [
-        f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
-        for name, value in options.items()
-        if value is not None and value is not False
-    ]
+    flags = [f"--{name}={value}" for name, value in options.items() if value is not None]
     texts = [str(word) for word in words]
     ended = [*flags, "--", *texts] if any(text.startswith("-") for text in texts) else [*texts, *flags]
     return " ".join(map(_quoted, ["bopp", command, *ended]))

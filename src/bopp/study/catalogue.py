@@ -161,10 +161,8 @@ def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at:
     number = 1 + secrets.randbelow(2**53)  # random: a study created anew is not the old one
     values = {"id": number, "name": name, "created_at": at, "revision": 0, **written(columns)}
     connection.execute(schema.studies.insert(), seal.sealed(values, seal.STUDY))
-    row = find(connection, name)
-    if row is None:
-        raise StudyError(f"the study {name!r} was not kept", study=name)
-    return row
+    created = sa.select(*schema.studies.c).where(schema.studies.c.id == number)
+    return connection.execute(created).mappings().one()
 
 
 def _found_or_created(

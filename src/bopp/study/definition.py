@@ -77,7 +77,6 @@ class Wanted:
         seed: int | EllipsisType | None,
         recipe: Recipe | None,
         knowledge: Any = None,
-        compares: bool = True,
     ) -> Wanted:
         """What was given, checked."""
         return Wanted(
@@ -88,7 +87,7 @@ class Wanted:
             recipe=None if recipe is None else checked_recipe(recipe),
             whole=isinstance(space, Problem),
             knowledge=(known := taught(knowledge, recipe)),
-            compares=compares and (knowledge is not None or bool(known)),
+            compares=knowledge is not None or bool(known),
         )
 
     def columns(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -55,8 +54,21 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
     head, problem, trials = _read(content)
     name = catalogue.checked_name(head["study"] if name is None else name)
     created_at = datetime.now(UTC).isoformat()
+
+    def add(connection: sa.Connection) -> None:
+        known = catalogue.find(connection, name)
+        if known and known["created_at"] == created_at:
+            return  # done by an earlier attempt, whose acknowledgement was lost
+        if known:
+            raise StudyError(f"there is a study {name!r} already: import under another name")
+        row = catalogue.create(connection, name, _columns(head), created_at)
+        ledger = Ledger(row["id"], problem)
+        free = [0.0 if trial.state == "asked" else None for trial in trials]
+        claims = [Claim(new_ticket(), one, one) for one in free]
+        ledger.add_all(connection, trials, ledger.lock(connection), claims)
+
     with Store(url, "create") as store:
-        store.write(partial(_add, name, _columns(head), problem, trials, created_at), alone=True)
+        store.write(add, alone=True)
     return name
 
 
@@ -131,26 +143,6 @@ def _check_meant(written: dict[str, Any], given: dict[str, Any]) -> None:
         wanted, got = (json.dumps(one[name], sort_keys=True) for one in (written, given))
         if wanted != got:
             raise StudyError(f"{name}: wanted {cut(wanted, LONGEST)}, got {cut(got, LONGEST)}")
-
-
-def _add(
-    name: str,
-    columns: dict[str, Any],
-    problem: Problem,
-    trials: list[Trial],
-    created_at: str,
-    connection: sa.Connection,
-) -> None:
-    known = catalogue.find(connection, name)
-    if known and known["created_at"] == created_at:
-        return  # done by an earlier attempt, whose acknowledgement was lost
-    if known:
-        raise StudyError(f"there is a study {name!r} already: import under another name")
-    row = catalogue.create(connection, name, columns, created_at)
-    ledger = Ledger(row["id"], problem)
-    free = [0.0 if trial.state == "asked" else None for trial in trials]
-    claims = [Claim(new_ticket(), one, one) for one in free]
-    ledger.add_all(connection, trials, ledger.lock(connection), claims)
 
 
 def _last_line(lines: bytes) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +54,8 @@ def open_config(config: Config, name: str, lease: float | None, earlier: Sequenc
     from bopp.study.definition import Wanted
 
     knowledge = (*config.knowledge, *earlier)
-    settings = (*config.declared, config.seed, config.recipe)
-    study = open_wanted(config.store, name, Wanted.checked(*settings, knowledge, compares=False), lease)
+    wanted = Wanted.checked(*config.declared, config.seed, config.recipe, knowledge)
+    study = open_wanted(config.store, name, replace(wanted, compares=False), lease)
     try:
         _check_knowledge(study, config, earlier)
         return study
