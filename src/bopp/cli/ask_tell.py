@@ -29,7 +29,7 @@ def ask(
     count: Annotated[int, typer.Option(min=1, help="Trials to evaluate at the same time.")] = 1,
     json: Json = False,
 ) -> None:
-    """Ask what to try next, by hand or in a laboratory; the trial is yours until it is told."""
+    """Ask for settings to try, by hand or in a laboratory; a trial is yours until it is told."""
     from bopp.study.address import discreet
 
     with held_open(source, name) as study:
@@ -46,7 +46,7 @@ def ask(
 
 
 def tell(
-    number: Annotated[int, typer.Argument(help="Of the trial.")],
+    number: Annotated[int, typer.Argument(help="The number of the trial.")],
     value: Annotated[str | None, typer.Argument(help=WHAT)] = None,
     source: In = STUDY,
     name: Named = None,
@@ -78,7 +78,7 @@ def observe(
     ] = None,
     column: Annotated[str | None, typer.Option(help="Of the value in the table, if not its name.")] = None,
 ) -> None:
-    """Add a result from elsewhere, which was never asked for; or with --csv a table of them, all or none."""
+    """Add a result that was never asked for; or with --csv a table of them, all or none."""
     from bopp.study.observing import text_of
 
     if csv is not None and (value is not None or noise is not None):
@@ -107,7 +107,7 @@ def enqueue(
     source: In = STUDY,
     name: Named = None,
 ) -> None:
-    """Have these params tried before any suggestion."""
+    """Queue params to be tried before any suggestion."""
     with held_open(source, name) as study:
         study.enqueue(typed_params(study.space, params))
         say(f"{len(study.queued)} in the queue")

@@ -16,16 +16,18 @@ from bopp.study.opening import existing, located
 from bopp.study.typed import shown_values, typed_params, typed_values
 
 Why = Annotated[str, typer.Option(help="Why, for the record.")]
-Number = Annotated[int, typer.Argument(help="Of the trial.")]
+Number = Annotated[int, typer.Argument(help="The number of the trial.")]
 
 
 def retry(
-    numbers: Annotated[list[int] | None, typer.Argument(help="Of failed trials; all without it.")] = None,
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="The numbers of failed trials; by default, all of them.")
+    ] = None,
     source: In = STUDY,
     name: Named = None,
     reason: Why = "retried",
 ) -> None:
-    """Have failed trials evaluated again, once the reason of their failure is mended."""
+    """Evaluate failed trials again, once the cause of their failure is fixed."""
     with existing(source, name, read_only=False) as study:
         again = [str(trial.number) for trial in study.retry(*(numbers or ()), reason=reason)]
         say(f"To be evaluated again: {', '.join(again)}" if again else "No trial has failed")
@@ -39,14 +41,14 @@ def amend(
     name: Named = None,
     noise: Noise = None,
 ) -> None:
-    """Put another value in place of one that was told wrongly; the old one stays in the record."""
+    """Correct a value that was told wrongly; the old one stays in the record."""
     with existing(source, name, read_only=False) as study:
         now = study.amend(number, typed_values(study.problem, value), reason, noise)
         say(f"trial {number}: {shown_values(now.superseded[-1].values)} is now {shown_values(now.values)}")
 
 
 def drop(number: Number, reason: Why, source: In = STUDY, name: Named = None) -> None:
-    """Let a trial no longer count; it stays in the record."""
+    """Exclude a trial; it stays in the record."""
     with existing(source, name, read_only=False) as study:
         study.drop(number, reason)
         say(f"trial {number} no longer counts")
@@ -58,7 +60,7 @@ def migrate(
     ] = None,
     file: Annotated[Path, typer.Option("--in", help="The study file, with the new space.")] = Path(STUDY),
 ) -> None:
-    """Go on with a study in the space that its study file has now, with the trials that fit it."""
+    """Continue a study in the space that its study file has now, with the trials that fit it."""
     from bopp import open_study
     from bopp.study.config import load
 

@@ -166,7 +166,7 @@ def switch(
     source: In = STUDY,
     name: Named = None,
 ) -> None:
-    """Let a study suggest with another recipe from now on; whoever works on it now keeps the old one."""
+    """Change the recipe of future suggestions; whoever works on the study now keeps the old one."""
     from bopp import Recipe
     from bopp.study.tables import RECIPES
 
@@ -182,7 +182,7 @@ def pause(
     name: Name = None,
     reason: Annotated[str | None, typer.Option(help="Why, for those who wait.")] = None,
 ) -> None:
-    """Have nobody begin a trial; those under way are finished, and workers wait for bopp resume."""
+    """Stop handing out trials until bopp resume; running trials are finished, and workers wait."""
     from bopp.study.address import discreet
 
     with existing(source, name, read_only=False) as study:
@@ -197,7 +197,7 @@ def pause(
 
 
 def resume(source: Source = STUDY, name: Name = None) -> None:
-    """Let a paused study go on."""
+    """Resume a paused study."""
     with existing(source, name, read_only=False) as study:
         before = study.paused
         study.resume()

@@ -210,7 +210,7 @@ def dashboard(
     host: Annotated[
         str, typer.Option(help="Where to listen; at 0.0.0.0, other machines can reach it.")
     ] = "127.0.0.1",
-    read_only: Annotated[bool, typer.Option("--read-only", help="Only look.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
 ) -> None:
     """Serve a web page over a store: watch studies, understand them and work in them."""
     try:
