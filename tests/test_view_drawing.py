@@ -15,26 +15,17 @@ from bopp.option import MOST_MARKS
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.canvas import drawn
-from bopp.view.convergence import convergence as convergence_of
-from bopp.view.coordinates import coordinates as coordinates_of
-from bopp.view.drawing import (
-    calibration,
-    contour,
-    convergence,
-    coordinates,
-    edf,
-    importances,
-    slices,
-    timeline,
-)
-from bopp.view.drawing.style import LINE
+from bopp.view.convergence import convergence
+from bopp.view.coordinates import coordinates
 from bopp.view.importance import importance
-from bopp.view.slices import slices as slices_of
+from bopp.view.slices import slices
+from bopp.view.style import LINE
 from support.figures import dots_of, each_once, legend_of, png_size, run_of, title_of
 
 Draw = Callable[..., Figure]
-ONE_PARAMETER: list[Draw] = [convergence, slices, importances, coordinates, timeline, edf]
-PICTURES: list[Draw] = [*ONE_PARAMETER, contour, calibration]
+BY_PARAMETER: list[Draw] = [Result.plot_slice, Result.plot_importance, Result.plot_parallel]
+DATELESS: list[Draw] = [Result.plot_convergence, *BY_PARAMETER, Result.plot_edf]
+PICTURES: list[Draw] = [*DATELESS, Result.plot_timeline, Result.plot_contour, Result.plot_calibration]
 
 MIXED: dict[str, Parameter] = {
     "x": Float(-1, 1),
@@ -55,12 +46,12 @@ def mixed() -> Result:
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_convergence_shows_values_best_so_far_and_failures(direction: Direction) -> None:
     result = run_of({"x": Float(0, 1)}, [3.0, None, 1.0, 2.0, None, 0.5, 4.0], direction)
-    figure, shown = result.plot_convergence(), convergence_of(result)
+    figure, shown = result.plot_convergence(), convergence(result)
     (axes,) = figure.axes
     low, high = axes.get_ylim()
     np.testing.assert_array_equal(dots_of(axes)[:, 0], shown.spent)
     np.testing.assert_allclose(dots_of(axes)[:, 1], np.clip(shown.values, low, high), rtol=1e-12)
-    np.testing.assert_array_equal(dots_of(axes, "failed")[:, 0], shown.failed_spent)
+    np.testing.assert_array_equal(dots_of(axes, "failed")[:, 0], [2, 5])
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), shown.spent)
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), shown.best)
     assert low <= min(shown.best) <= max(shown.best) <= high
@@ -109,7 +100,7 @@ SIZES: list[list[float | None]] = [
 def test_values_of_any_size_are_drawn(
     values: list[float | None], draw: Callable[..., Any], tmp_path: Path
 ) -> None:
-    if draw is calibration and sum(value is not None for value in values) < 2:
+    if draw is Result.plot_calibration and sum(value is not None for value in values) < 2:
         values = [*values, 3.0]
     result = run_of({"x": Float(0, 1), "c": Choice(["u", "v", "w"])}, values)
     drawn(tmp_path / "a.png", lambda: draw(result))
@@ -134,11 +125,11 @@ RANGES: list[tuple[str, Parameter]] = [
 ]
 
 
-@pytest.mark.parametrize(("named", "draw"), each_once(RANGES, [slices, importances, coordinates, contour]))
+@pytest.mark.parametrize(("named", "draw"), each_once(RANGES, [*BY_PARAMETER, Result.plot_contour]))
 def test_ranges_and_names_of_any_kind_are_drawn(
     named: tuple[str, Parameter], draw: Callable[..., Any], tmp_path: Path
 ) -> None:
-    beside = {"beside": Float(0, 1)} if draw is contour else {}
+    beside = {"beside": Float(0, 1)} if draw is Result.plot_contour else {}
     figure = draw(run_of({named[0]: named[1], **beside}, [1.0, 2.0, None, 0.0]))
     drawn(tmp_path / "a.png", lambda: figure)
     assert 400 < png_size(tmp_path / "a.png")[0] < 1200
@@ -151,9 +142,9 @@ def names_drawn(name: str) -> list[str]:
     """How each picture writes the name of a parameter."""
     result = run_of({name: Float(0, 1)}, [1.0])
     return [
-        slices(result).axes[0].get_xlabel(),
-        importances(result).axes[0].get_yticklabels()[0].get_text(),
-        coordinates(result).axes[0].get_xticklabels()[0].get_text(),
+        result.plot_slice().axes[0].get_xlabel(),
+        result.plot_importance().axes[0].get_yticklabels()[0].get_text(),
+        result.plot_parallel().axes[0].get_xticklabels()[0].get_text(),
     ]
 
 
@@ -174,13 +165,13 @@ def test_many_options_do_not_crowd_the_axis() -> None:
     for size in (MOST_MARKS, 10 * MOST_MARKS):
         result = run_of({"c": Choice([f"option {i}" for i in range(size)])}, [1.0])
         expected = [f"option {i}" for i in range(0, size, size // MOST_MARKS)]
-        assert [label.get_text() for label in slices(result).axes[0].get_xticklabels()] == expected
-        assert list(labels_of(coordinates(result).axes[0], 0)) == expected
+        assert [label.get_text() for label in result.plot_slice().axes[0].get_xticklabels()] == expected
+        assert list(labels_of(result.plot_parallel().axes[0], 0)) == expected
 
 
 def test_bars_are_the_importances_most_important_on_top(mixed: Result) -> None:
     expected = importance(mixed)
-    (axes,) = importances(mixed).axes
+    (axes,) = mixed.plot_importance().axes
     bars: Any = axes.patches
     assert axes.yaxis_inverted()
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -207,9 +198,9 @@ def segments_of(axes: Axes) -> list[np.ndarray]:
 
 def test_lines_and_labels_are_those_of_the_view(mixed: Result) -> None:
     """tests/test_view_coordinates.py has what they should be."""
-    (axes,) = coordinates(mixed).axes
+    (axes,) = mixed.plot_parallel().axes
     failed, done = segments_of(axes)
-    shown = coordinates_of(mixed)
+    shown = coordinates(mixed)
     best_last = sorted((line for line in shown.lines if not line.failed), key=lambda line: -(line.rank or 0))
     for segments, lines in ((done, best_last), (failed, [line for line in shown.lines if line.failed])):
         assert segments.shape == (len(lines), len(lines[0].places), 2)
@@ -222,7 +213,7 @@ def test_lines_and_labels_are_those_of_the_view(mixed: Result) -> None:
 
 @pytest.mark.parametrize(("direction", "best"), [("minimize", 0.0), ("maximize", 1.0)])
 def test_better_lines_are_darker_and_the_best_stands_out(direction: Direction, best: float) -> None:
-    (axes,) = coordinates(run_of(MIXED, [3.0, 1.0, 2.0, 0.5, 4.0], direction)).axes
+    (axes,) = run_of(MIXED, [3.0, 1.0, 2.0, 0.5, 4.0], direction).plot_parallel().axes
     lines: Any = axes.collections[0]
     heights = [segment[-1, 1] for segment in segments_of(axes)[0]]
     assert heights == sorted(heights, reverse=direction == "minimize")
@@ -237,15 +228,14 @@ def test_better_lines_are_darker_and_the_best_stands_out(direction: Direction, b
 def test_bars_of_options_reach_from_low_to_high(direction: Direction) -> None:
     """Skewed values make bars of which the upper and the lower part differ."""
     result = run_of({"c": Choice(["u", "v", "w", "x"])}, [1.0, 2.0, 4.0, 8.0, 100.0], direction)
-    (one,) = slices_of(result)
-    (axes,) = slices(result).axes
+    (one,) = slices(result)
+    (axes,) = result.plot_slice().axes
     bars: Any = axes.containers[0]
     heights = np.array(bars[2][0].get_segments())[:, :, 1]
     np.testing.assert_allclose(heights, np.column_stack([one.low, one.high]), rtol=1e-9)
     assert not np.allclose(one.high - one.mean, one.mean - one.low, rtol=0.1)
 
 
-DATELESS: list[Draw] = [convergence, slices, importances, coordinates, edf]
 CONSTRAINED = Problem({"x": Float(0, 1)}, {"error $": "minimize"}, [AtMost("memory", 10.0)])
 
 
@@ -260,12 +250,12 @@ def constrained(*rows: tuple[float, float]) -> Result:
 
 def test_pictures_name_the_objective_and_the_best_that_meets_the_constraints() -> None:
     result = constrained((1.0, 11.0), (3.0, 10.0), (2.0, 5.0))
-    (axes,) = convergence(result).axes
+    (axes,) = result.plot_convergence().axes
     assert all(title_of(draw(result)) == r"minimize error \$: best 2 in trial 2" for draw in DATELESS)
     assert axes.get_ylabel() == r"error \$"
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), [np.nan, 3.0, 2.0])
-    assert slices(result).axes[0].get_ylabel() == r"error \$"
-    (axes,) = coordinates(result).axes
+    assert result.plot_slice().axes[0].get_ylabel() == r"error \$"
+    (axes,) = result.plot_parallel().axes
     assert axes.get_xticklabels()[-1].get_text() == r"error \$"
     (line,) = [line for line in axes.lines if line.get_label() == "best"]
     assert np.asarray(line.get_ydata()).tolist() == [2 / 3, 0.5]
@@ -274,7 +264,7 @@ def test_pictures_name_the_objective_and_the_best_that_meets_the_constraints() -
 def test_values_beyond_the_picture_are_marked_on_their_side() -> None:
     """A trial that breaks a constraint may be far better than the best."""
     result = constrained((-1e9, 11.0), *((float(i), 1.0) for i in range(30)), (1e9, 1.0))
-    (axes,) = convergence(result).axes
+    (axes,) = result.plot_convergence().axes
     beyond = [row for row in axes.collections if row.get_label() == "beyond the picture"]
     above, below = (np.asarray(row.get_offsets()).tolist() for row in beyond)
     assert above == [[32.0, axes.get_ylim()[1]]]

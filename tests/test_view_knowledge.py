@@ -18,10 +18,10 @@ from bopp.pseudo import Source
 from bopp.view.calibration import calibration
 from bopp.view.canvas import drawable
 from bopp.view.contour import contour
-from bopp.view.drawing import slices as drawn
 from bopp.view.page import page
 from bopp.view.prediction import in_units
 from bopp.view.slices import Said, slices
+from bopp.view.slices import draw_slices as drawn
 from bopp.view.sources import names_of, trend_name
 
 SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}

@@ -18,7 +18,7 @@ from bopp.problem import Direction
 from bopp.view.calibration import calibration as calibration_of
 from bopp.view.canvas import DPI, SIZE, save
 from bopp.view.contour import contour as contour_of
-from bopp.view.drawing.course import STATES
+from bopp.view.timeline import COLOURS
 from support.figures import dots_of, legend_of, png_size, run_of, title_of
 
 METHODS = [
@@ -337,7 +337,7 @@ def test_a_timeline_has_a_bar_for_each_trial_in_the_row_of_its_worker() -> None:
     assert axes.yaxis_inverted()
     assert dots_of(axes, "best").tolist() == [[0.5, 0.0]]
     assert set(legend_of(figure)) == {"done", "failed", "under way", "best"}
-    assert len(STATES) == len({str(colour) for colour in STATES.values()})
+    assert len(COLOURS) == len(set(COLOURS.values()))
 
 
 def test_a_timeline_in_memory_has_no_names_but_rows(plain: Result) -> None:

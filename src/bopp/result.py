@@ -259,9 +259,7 @@ class Result:
         Of several objectives it shows the hypervolume of the front, which wants the extra `front`.
         Like every picture it is saved at `path` if one is given; `title` is written above it.
         """
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.convergence(self, title))
+        return self._draw("convergence", path, title=title)
 
     def plot_front(
         self, path: File = None, *, names: Sequence[str] | None = None, title: str | None = None
@@ -271,9 +269,7 @@ class Result:
         Args:
             names: some of the objectives; None is all of them, or the first four.
         """
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.front(self, names, title))
+        return self._draw("front", path, names=names, title=title)
 
     def plot_slice(
         self,
@@ -288,9 +284,7 @@ class Result:
         The model is that of the default recipe with the sources of knowledge of the run, or that of the
         recipe given. What a source says is marked: its points near the slice, or the trend that it gives.
         """
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.slices(self, names, recipe, title))
+        return self._draw("slices", path, recipe, names=names, title=title)
 
     def plot_contour(
         self,
@@ -305,21 +299,15 @@ class Result:
         The others are as in the best trial. The model is that of the default recipe with the sources of
         knowledge of the run, or that of the recipe given.
         """
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.contour(self, names, recipe, title))
+        return self._draw("contour", path, recipe, names=names, title=title)
 
     def plot_parallel(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot every trial as a line across the axes, one for each parameter."""
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.coordinates(self, title))
+        return self._draw("parallel", path, title=title)
 
     def plot_importance(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot the share of each parameter in the variation of the values, with an interval of 90 %."""
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.importances(self, title))
+        return self._draw("importance", path, title=title)
 
     def plot_calibration(
         self, path: File = None, *, recipe: Recipe | None = None, title: str | None = None
@@ -329,27 +317,23 @@ class Result:
         If the model can be trusted, about 95 % of the values lie in their intervals. The model is that of the
         default recipe, or of the one given, without sources of knowledge: it is what they are judged by.
         """
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.calibration(self, recipe, title))
+        return self._draw("calibration", path, recipe, title=title)
 
     def plot_timeline(self, path: File = None, *, title: str | None = None) -> Figure:
         """Plot when each trial was under way, in a row for each worker."""
-        from bopp.view import canvas, drawing
-
-        return canvas.drawn(path, lambda: drawing.timeline(self, title))
+        return self._draw("timeline", path, title=title)
 
     def plot_edf(
-        self,
-        path: File = None,
-        *,
-        others: Mapping[str, Result] | None = None,
-        title: str | None = None,
+        self, path: File = None, *, others: Mapping[str, Result] | None = None, title: str | None = None
     ) -> Figure:
         """Plot the share of the trials at or below each value, beside that of `others`, results by name."""
+        return self._draw("edf", path, others=others, title=title)
+
+    def _draw(self, kind: str, path: File, recipe: Recipe | None = None, **settings: Any) -> Figure:
+        """A picture, saved at the path if one is given."""
         from bopp.view import canvas, drawing
 
-        return canvas.drawn(path, lambda: drawing.edf(self, others, title))
+        return canvas.drawn(path, lambda: drawing.kinds(recipe)[kind](self, **settings))
 
 
 def _written_sources(document: Mapping[str, Any]) -> list[Any]:

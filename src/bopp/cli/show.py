@@ -180,7 +180,7 @@ def plot(
     if kind and kind not in OF_SEVERAL and len(names) > 1:
         raise ConfigError(f"--kind {kind} wants one objective: --objective with one of {', '.join(names)}")
     draw: dict[str, Any] = drawing.kinds(recipe)
-    draw["edf"] = partial(drawing.edf, others=others)
+    draw["edf"] = partial(draw["edf"], others=others)
     kinds = [kind] if kind else [word for word in draw if word != "front"] if len(names) == 1 else OF_SEVERAL
     missing: list[NoResultError | RecipeError | MissingExtra] = []
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,13 @@ from bopp.model import Model, believe
 from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.threads import one_thread
+from bopp.view.canvas import bounded, drawable
 from bopp.view.prediction import in_units
-from bopp.view.values import finished, values_of
+from bopp.view.style import DOTS, GREY, LINE, dots, finish, limits, panel
+from bopp.view.values import best_value, finished, values_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WIDTH = 1.959964  # standard deviations to either side of a normal mean, between which 95 % lie
 
@@ -24,14 +30,12 @@ WIDTH = 1.959964  # standard deviations to either side of a normal mean, between
 class Calibration:
     """Predictions of the finished trials, each from all others, in the unit of the objective.
 
-    numbers    the finished trials
     observed   (n,) their values
     predicted  (n,) what the model expects without each of them
     low, high  (n,) the interval in which it expects the value with a probability of 95 %
     inside     (n,) whether the value lies there
     """
 
-    numbers: list[int]
     observed: Array
     predicted: Array
     low: Array
@@ -50,14 +54,13 @@ def calibration(result: Result, recipe: Recipe | None = None) -> Calibration:
     trials = finished(result, "calibration", least=2)
     model = believe(result.history().data, Recipe.default() if recipe is None else recipe)
     mean, sd = _left_out(model)
-    ends = np.array([mean, mean - WIDTH * sd, mean + WIDTH * sd])
-    middle, one, other = in_units(result.problem, model, ends)
+    interval = np.array([mean - WIDTH * sd, mean, mean + WIDTH * sd])
+    low, middle, high = np.sort(in_units(result.problem, model, interval), axis=0)
     return Calibration(
-        numbers=[trial.number for trial in trials],
         observed=values_of(result, trials),
         predicted=middle,
-        low=np.minimum(one, other),
-        high=np.maximum(one, other),
+        low=low,
+        high=high,
         inside=np.abs(model.data.y - mean) <= WIDTH * sd,
     )
 
@@ -76,3 +79,28 @@ def _left_out(model: Model) -> tuple[Array, Array]:
     mean = model.beliefs.average(means)
     spread = [variance + (one - mean) ** 2 for variance, one in zip(variances, means, strict=True)]
     return mean, np.sqrt(model.beliefs.average(spread))
+
+
+def draw_calibration(result: Result, recipe: Recipe | None = None, title: str | None = None) -> Figure:
+    """The value of each trial, and what the model predicts for it from all others, with 95 % intervals."""
+    shown = calibration(result, recipe)
+    figure, axes = panel(5.0)
+    low, high = limits(shown.observed, [best_value(result)])
+    observed, predicted = bounded(shown.observed), bounded(shown.predicted)
+    bottom, top = np.clip(bounded([shown.low, shown.high]), low, high)
+    seen = (low <= observed) & (observed <= high)
+    for inside, colour, label in ((True, DOTS, "in its interval"), (False, LINE, "outside of it")):
+        here = (shown.inside == inside) & seen
+        if here.any():
+            width = 1.2 if len(observed) < 100 else 0.5
+            axes.vlines(observed[here], bottom[here], top[here], color=colour, lw=width, alpha=0.6)
+            dots(axes, observed[here], predicted[here], low, high, label, color=colour)
+    axes.plot([low, high], [low, high], color=GREY, lw=0.8, ls="--", label="as predicted", zorder=1)
+    name = drawable(result.problem.objective)
+    axes.set(xlim=(low, high), xlabel=f"{name}, observed")
+    axes.set(ylim=(low, high), ylabel=f"{name}, predicted without it")
+    count, rate = int(shown.inside.sum()), shown.inside.mean()
+    note = f"{count} of {len(observed)} values ({rate:.0%}) lie in their 95 % interval"
+    if not seen.all():
+        note += f"; {len(observed) - int(seen.sum())} beyond the picture"
+    return finish(figure, result, title, note)

@@ -22,6 +22,7 @@ DPI = 150
 LETTERS, FEW = 28, 14  # most letters of a name, and of a name in a narrow place
 LONGEST = 400  # inches: matplotlib draws at most 2^16 dots, here DPI per inch
 LARGEST = 1e306  # beyond this, matplotlib's limits and margins would overflow
+NARROW = 1e-12  # of its size is the least range that matplotlib divides into marks
 
 
 def canvas(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:

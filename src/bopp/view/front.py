@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,25 @@ from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.trial import Trial
+from bopp.view.canvas import FEW, bounded, drawable
+from bopp.view.style import BROKEN, DOTS, GREY, LINE, finish, limits, panels
 from bopp.view.values import spent_after
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LARGEST = np.finfo(np.float64).max
 MOST = 4  # objectives that are shown if nobody says which
+WIDEST = 3  # panels in a row, at most
 
 Place = Literal["front", "dominated", "broken", "incomplete"]
+LOOKS: dict[Place, tuple[str, dict[str, Any]]] = {
+    "dominated": ("dominated", {"color": DOTS}),
+    "incomplete": ("not all measured", {"color": GREY, "facecolors": "none"}),
+    "broken": ("breaks a constraint", BROKEN),
+    "front": ("front", {"color": LINE, "zorder": 4}),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +192,67 @@ def _moocore() -> Any:
     except ImportError as error:
         raise MissingExtra(f"hypervolumes want moocore: {installation('front')}", extra="front") from error
     return moocore
+
+
+def draw_front(result: Result, names: Sequence[str] | None = None, title: str | None = None) -> Figure:
+    """A panel for each pair of objectives; a staircase bounds what the front of two dominates."""
+    shown = front(result, names)
+    pairs = list(combinations(range(len(shown.names)), 2))
+    figure = panels(len(pairs), WIDEST, height=4.8 if len(pairs) == 1 else None)
+    reach = [_limits(shown, column) for column in range(len(shown.names))]
+    for axes, (across, up) in zip(figure.axes, pairs, strict=True):
+        axes.set(xlim=reach[across], ylim=reach[up])
+        _draw_pair(axes, result.problem, shown, across, up)
+        if len(result.problem.objectives) == 2:
+            _draw_stairs(axes, result.problem, shown)
+    low, high = np.transpose(reach)
+    beyond = int(((shown.values < low) | (shown.values > high)).any(axis=1).sum())
+    return finish(figure, result, title, f"{beyond} beyond the picture" if beyond else "")
+
+
+def _draw_pair(axes: Axes, problem: Problem, shown: Front, across: int, up: int) -> None:
+    """The trials by two objectives, the front on top, and the reference if it is near."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    x, y = bounded(shown.values[:, [across, up]]).T
+    inside = (left <= x) & (x <= right) & (bottom <= y) & (y <= top)
+    places = np.array(shown.places)
+    for place, (label, look) in LOOKS.items():
+        here = (places == place) & inside
+        if here.any():
+            axes.scatter(x[here], y[here], label=label, **{"s": 18, "zorder": 3, "clip_on": False, **look})
+    if shown.reference is not None:
+        a, b = bounded(shown.reference[[across, up]])
+        if left <= a <= right and bottom <= b <= top:
+            axes.scatter(a, b, s=60, marker="+", color="black", linewidths=1.2, label="reference")
+    axes.set_xlabel(_label(problem, shown.names[across], wide=len(shown.names) == 2))
+    axes.set_ylabel(_label(problem, shown.names[up], wide=False))
+
+
+def _draw_stairs(axes: Axes, problem: Problem, shown: Front) -> None:
+    """The edge of what the front dominates: on its good side no trial was found yet."""
+    best = shown.values[np.array(shown.places) == "front"]
+    if not len(best):
+        return
+    x, y = bounded(best[np.argsort(best[:, 0], kind="stable")]).T
+    small = [problem.objectives[name] == "minimize" for name in shown.names]
+    worst_x, worst_y = axes.get_xlim()[small[0]], axes.get_ylim()[small[1]]
+    if small[0]:
+        x, y = np.array([x[0], *x, worst_x]), np.array([worst_y, *y, y[-1]])
+    else:
+        x, y = np.array([worst_x, *x, x[-1]]), np.array([y[0], *y, worst_y])
+    axes.step(x, y, where="post" if small[0] else "pre", color=LINE, lw=1.0, zorder=2)
+
+
+def _limits(shown: Front, column: int) -> tuple[float, float]:
+    """The ends of an axis: it has the front, other values but outliers, and the reference if it is near."""
+    values = bounded(shown.values[:, column])
+    told = ~np.isnan(values)
+    if not told.any():
+        return 0.0, 1.0
+    near = [] if shown.reference is None else [shown.reference[[column]]]
+    return limits(values[told], values[told & (np.array(shown.places) == "front")], *near)
+
+
+def _label(problem: Problem, name: str, wide: bool) -> str:
+    better = "smaller" if problem.objectives[name] == "minimize" else "larger"
+    return f"{drawable(name, 2 * FEW if wide else FEW)} ({better} is better)"

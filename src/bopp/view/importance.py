@@ -6,7 +6,7 @@ f (N, s)      functions drawn from what is believed, see effects.py
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,13 @@ from bopp.data import Array, Data
 from bopp.outcome import standardised
 from bopp.result import Result
 from bopp.threads import one_thread
+from bopp.view.canvas import drawable
 from bopp.view.effects import Effects
-from bopp.view.values import finished
+from bopp.view.style import DOTS, GREY, SMALL, finish, panel
+from bopp.view.values import finished, searched
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 POINTS = 512  # N, a power of two as Sobol sequences need
 THETAS, EACH = 16, 8  # sets of hyper-parameters, and functions with each of these
@@ -66,3 +71,21 @@ def _samples(d: int) -> tuple[Array, Array]:
 
     U = qmc.Sobol(2 * d, rng=np.random.default_rng(0)).random(POINTS)
     return U[:, :d], U[:, d:]
+
+
+def draw_importance(result: Result, title: str | None = None) -> Figure:
+    """The share of each parameter in the variation with its interval, the most important on top."""
+    found = importance(result)
+    names = sorted(searched(result.space), key=lambda name: -found[name].share)
+    shares, low, high = np.array([found[name] for name in names]).T
+    figure, axes = panel(1.4 + 0.3 * len(names))
+    axes.barh(range(len(names)), shares, height=0.7, color=DOTS)
+    beyond = np.maximum([shares - low, high - shares], 0.0)
+    axes.errorbar(shares, range(len(names)), xerr=beyond, fmt="none", ecolor=GREY, capsize=3)
+    for row, (share, end) in enumerate(zip(shares, np.maximum(shares, high), strict=True)):
+        axes.annotate(f"{share:.2f}", (end, row), (5, 0), textcoords="offset points", va="center", size=SMALL)
+    axes.set_yticks(range(len(names)), [drawable(name) for name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlim=(0.0, 1.1), ylim=(len(names) - 0.4, -0.6), xticks=np.linspace(0.0, 1.0, 6))
+    axes.set_xlabel("share of the variation, with an interval of 90 %")
+    return finish(figure, result, title)

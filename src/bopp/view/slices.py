@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,21 @@ from bopp.recipe import Recipe
 from bopp.result import Result
 from bopp.threads import one_thread
 from bopp.trial import Trial
+from bopp.view.canvas import NARROW, bounded, drawable
+from bopp.view.coordinates import axis_of, name_marks, size_of_marks
 from bopp.view.points import through
 from bopp.view.prediction import in_units, model_of
 from bopp.view.sources import points_of, trend_of
-from bopp.view.values import best_of, checked_names, finished, ranked, searched, values_of
+from bopp.view.style import BAND, COLOURS, LINE, SMALL, arrows, dots, finish, limits, panels, star
+from bopp.view.values import best_of, best_value, checked_names, finished, ranked, searched, values_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 POINTS = 101  # along a range of numbers
+WIDEST = 4  # panels in a row, at most
+SAYING, MARKERS = COLOURS[1:], ("D", "s", "P", "X", "p", "h")  # of sources of knowledge
 NEAR = 0.25  # of the variance of the values: a point is near if the model expects no more difference to it
 
 
@@ -91,19 +100,19 @@ def _slice(result: Result, trials: list[Trial], model: Model, name: str) -> Slic
     along = parameter.spread(POINTS)
     points, _ = through(result.space, [*having, *trials], {name: along})
     mean, sd = model.beliefs(points)
-    ends = np.array([mean, mean - 2.0 * sd, mean + 2.0 * sd])
-    middle, one, other = in_units(result.problem, model, ends)
+    band = np.array([mean - 2.0 * sd, mean, mean + 2.0 * sd])
+    low, middle, high = np.sort(in_units(result.problem, model, band), axis=0)
     best, in_order = best_of(result), sorted(having, key=lambda trial: trial.number)
     return Slice(
         name=name,
         parameter=parameter,
         along=along,
         mean=middle,
-        low=np.minimum(one, other),
-        high=np.maximum(one, other),
+        low=low,
+        high=high,
         tried=[trial._params[name] for trial in in_order],
         told=values_of(result, in_order),
-        best=None if best is None or name not in best._params else in_order.index(best),
+        best=in_order.index(best) if best in in_order else None,
         centre=having[0].number,
         said=_said(result, [*having, *trials], model, name, along),
     )
@@ -136,3 +145,85 @@ def _near(result: Result, trials: list[Trial], model: Model, name: str, points: 
     onto, _ = through(space, trials, {name: values})
     off = model.beliefs.average([belief.difference(points.X, onto) for belief in model.beliefs])
     return points[np.flatnonzero(off <= NEAR * model.data.y.var())]
+
+
+def draw_slices(
+    result: Result, names: Sequence[str] | None = None, recipe: Recipe | None = None, title: str | None = None
+) -> Figure:
+    """The model's mean and two standard deviations along each parameter, through the best trial."""
+    shown = slices(result, names, recipe)
+    figure = panels(len(shown), WIDEST)
+    values = values_of(result, finished(result, "a slice"))
+    low, high = limits(values, [best_value(result)], *(one.mean for one in shown))
+    best = best_of(result)
+    sources = list(dict.fromkeys(said.source for one in shown for said in one.said))
+    for axes, one in zip(figure.axes, shown, strict=True):
+        _draw_slice(axes, one, low, high, sources)
+        axes.set(ylim=(low, high), xlabel=drawable(one.name))
+        if best is not None and one.centre != best.number:
+            axes.set_title(f"through trial {one.centre}", size=SMALL)
+        if (spec := axes.get_subplotspec()) is None or spec.is_first_col():
+            axes.set_ylabel(drawable(result.problem.objective))
+        else:
+            axes.tick_params(labelleft=False)
+    left_out = [name for name in names or searched(result.space) if name not in {one.name for one in shown}]
+    note = f"in no finished trial: {drawable(', '.join(left_out), 48)}" if left_out else ""
+    return finish(figure, result, title, note)
+
+
+def _draw_slice(axes: Axes, one: Slice, bottom: float, top: float, sources: list[str]) -> None:
+    """A line with a band for numbers, a dot with a bar for each option, the finished trials and sources."""
+    parameter = one.parameter
+    drawn = parameter.numeric and _is_drawn_in_units(parameter, one.along)
+    position: Callable[[Any], float] = float if drawn else parameter.place
+    along, tried = (np.array([position(value) for value in values]) for values in (one.along, one.tried))
+    mean, low, high = bounded([one.mean, one.low, one.high])
+    if parameter.numeric:
+        axes.fill_between(along, low, high, color=BAND, lw=0, label="two standard deviations")
+        axes.plot(along, mean, color=LINE, zorder=4, label="mean of the model")
+    else:
+        look: dict[str, Any] = {"fmt": "_", "ms": 14, "mew": 2, "zorder": 4, "color": LINE}
+        axes.errorbar(
+            along, mean, [mean - low, high - mean], label="mean and two standard deviations", **look
+        )
+        axes.set_xlim(-0.08, 1.08)
+        hollow = {"color": LINE, "facecolors": "none", "zorder": 4}
+        arrows(axes, along, mean, bottom, top, "mean beyond the picture", **hollow)
+    if not drawn:
+        axis = axis_of(one.name, parameter)
+        name_marks(axes, axis, room=24)
+        axes.tick_params(axis="x", labelsize=size_of_marks(axis))
+    elif parameter.logarithmic:
+        axes.set_xscale("log")
+    elif all(isinstance(value, int) for value in one.along):
+        axes.locator_params(axis="x", integer=True)
+    dots(axes, tried, one.told, bottom, top, "evaluation", s=12 if len(tried) < 100 else 6)
+    for said in one.said:
+        x, rank = np.array([position(value) for value in said.along]), sources.index(said.source)
+        _draw_said(axes, said, x, rank, (bottom, top), line=parameter.numeric)
+    if one.best is not None:
+        star(axes, tried[one.best], one.told[one.best])
+
+
+def _draw_said(axes: Axes, said: Said, x: Array, rank: int, ends: tuple[float, float], line: bool) -> None:
+    """A dashed line for a trend, one for each option if these are no numbers; hollow marks for points."""
+    y, name = bounded(said.values), drawable(said.source)
+    look: dict[str, Any] = {"color": SAYING[rank % len(SAYING)]}
+    if not said.trend:
+        look |= {"marker": MARKERS[rank % len(MARKERS)], "facecolors": "none", "linewidths": 0.8}
+        dots(axes, x, y, *ends, f"points of {name}", s=14 if len(x) < 100 else 8, **look)
+        return
+    look |= {"ls": "--", "lw": 1.2, "zorder": 4, "label": f"trend of {name}"}
+    if line:
+        axes.plot(x, y, **look)
+    else:
+        axes.hlines(y, x - 0.06, x + 0.06, **look)
+
+
+def _is_drawn_in_units(parameter: Parameter, along: list[Any]) -> bool:
+    """Whether matplotlib can draw a range of numbers with its margins; others are drawn from 0 to 1."""
+    low, high = float(along[0]), float(along[-1])
+    size = max(abs(low), abs(high))
+    if parameter.logarithmic:
+        return low > 1e-150 and size < 1e150 and high - low > NARROW * size
+    return 1e-280 < size < 1e300 and high - low > NARROW * size

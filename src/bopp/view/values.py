@@ -92,8 +92,8 @@ def ranked(result: Result, trials: Sequence[Trial]) -> list[Trial]:
     return [trials[i] for i in order]
 
 
-def ends(values: Array, best: float = math.nan) -> tuple[float, float]:
-    """An interval with the best value, if there is one, and all others but outliers.
+def ends(values: Array, *best: float) -> tuple[float, float]:
+    """An interval with the best values, of which some may be NaN, and all others but outliers.
 
     An outlier is farther from the inner eight tenths of the values than these are from each other.
     """
@@ -102,7 +102,7 @@ def ends(values: Array, best: float = math.nan) -> tuple[float, float]:
     with np.errstate(over="ignore"):
         reach = high - low
         near = values[(low - reach <= values) & (values <= high + reach)]
-    return float(np.fmin(best, near.min())), float(np.fmax(best, near.max()))
+    return float(np.nanmin([near.min(), *best])), float(np.nanmax([near.max(), *best]))
 
 
 def searched(space: Space) -> list[str]:

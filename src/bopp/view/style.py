@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import NoResultError
 from bopp.result import Result
-from bopp.view.canvas import bounded, drawable
-from bopp.view.values import best_of, best_value, ends
+from bopp.view.canvas import SIZE, bounded, canvas, drawable
+from bopp.view.values import ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 DOTS, LINE, BAND = "#8a9bb0", "#b3364a", "#f0d3d8"
@@ -24,6 +26,26 @@ BROKEN = {"color": "#e69f00", "facecolors": "none", "marker": "s"}  # a trial th
 LARGE, SMALL = 10, 8  # sizes of letters: titles and names; legends and marks
 MOST_COLUMNS = 4  # of a legend
 LONGEST_LINE = 72  # letters of a title that fit into the narrowest picture
+
+
+def panel(height: float = SIZE[1], width: float = SIZE[0]) -> tuple[Figure, Axes]:
+    """A figure with one panel."""
+    figure, ((axes,),) = canvas(1, 1, (width, height))
+    _strip(axes)
+    return figure, axes
+
+
+def panels(count: int, widest: int, height: float | None = None) -> Figure:
+    """A figure with so many panels in rows, at most `widest` in each."""
+    rows = -(-count // widest)
+    columns = -(-count // rows)
+    size = max(SIZE[0], 3.2 * columns), 1.2 + 2.8 * rows if height is None else height
+    figure, grid = canvas(rows, columns, size)
+    for axes in grid.flat[count:]:
+        axes.remove()
+    for axes in figure.axes:
+        _strip(axes)
+    return figure
 
 
 def finish(figure: Figure, result: Result, title: str | None, note: str = "") -> Figure:
@@ -55,35 +77,32 @@ def _heading(result: Result, title: str | None) -> list[str]:
         direction if name == "value" else f"{direction} {drawable(name)}"
         for name, direction in result.problem.objectives.items()
     ]
-    best = best_of(result)
-    if len(aims) > 1:
-        found = _front_in_words(result)
-    elif best is not None:
-        found = f"best {best.value:.6g} in trial {best.number}"
-    elif any(trial._value is not None for trial in result.trials):
-        found = "no trial is known to meet the constraints"
-    else:
-        found = "no trial has a value"
-    aim = ", ".join(aims)
+    aim, found = ", ".join(aims), _found(result)
     if len(aim) + len(found) + 2 <= LONGEST_LINE:
         return [*titles, f"{aim}: {found}"]
     return [*titles, f"{aim}:", found] if len(aim) < LONGEST_LINE else [*titles, *aims, found]
 
 
-def _front_in_words(result: Result) -> str:
-    done = sum(trial.state == "done" for trial in result.trials)
+def _found(result: Result) -> str:
+    """The best value, or the size of the front, in words."""
     try:
+        if len(result.problem.objectives) == 1:
+            return f"best {result.best.value:.6g} in trial {result.best.number}"
+        done = sum(trial.state == "done" for trial in result.trials)
         return f"front of {len(result.front)} in {done} finished trials"
-    except NoResultError:  # a condition that cannot be checked here
-        return "no trial is known to meet the constraints"
+    except NoResultError:
+        if any(trial._value is not None for trial in result.trials):
+            return "no trial is known to meet the constraints"
+        return "no trial has a value"
 
 
-def limits(result: Result, values: Array, *curves: Array) -> tuple[float, float]:
-    """The ends of an axis of values, with a margin; outliers lie beyond them.
+def limits(values: Array, best: Iterable[float], *curves: Array) -> tuple[float, float]:
+    """The ends of an axis with a margin: it has all values but outliers, and the best, which may be NaN.
 
-    Curves stretch it as far as they are near, lest what a model makes of an outlier press the rest together.
+    Curves stretch it as far as they are near, so that what a model makes of an outlier does not press the
+    rest together.
     """
-    low, high = ends(bounded(values), float(bounded(best_value(result))))
+    low, high = ends(bounded(values), *bounded(list(best)))
     heights = bounded(np.concatenate([[low, high], *curves]))
     near = heights[(2 * low - high <= heights) & (heights <= 2 * high - low)]
     low, high = float(near.min()), float(near.max())
@@ -111,20 +130,20 @@ def arrows(axes: Axes, x: Array, y: Array, low: float, high: float, label: str, 
 def star(axes: Axes, x: float, y: float) -> None:
     """A mark for the best trial."""
     axes.scatter(
-        [x],
-        [y],
-        s=110,
-        marker="*",
-        color=GOLD,
-        edgecolors="black",
-        linewidths=0.6,
-        zorder=5,
-        clip_on=False,
-        label="best",
+        x, y, s=110, color=GOLD, marker="*", ec="black", lw=0.6, zorder=5, clip_on=False, label="best"
     )
 
 
-def plain(axes: Axes) -> None:
-    """No frame where nothing is written, and numbers in the size of marks."""
+def _strip(axes: Axes) -> None:
+    """No frame where nothing is written, names in the size of titles, and numbers in that of marks."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=SMALL)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_fontsize(LARGE)
+
+
+def shades(*colours: str) -> Colormap:
+    """What turns numbers from 0 to 1 into colours between these."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("shades", colours)
