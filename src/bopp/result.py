@@ -164,7 +164,8 @@ class Result:
             trials = tuple(read_trial(problem, row, number) for number, row in rows)
             if (seed := document.get("seed")) is not None and not is_seed(seed):
                 raise BoppError(f"wanted a seed, got {seed!r}")
-            return Result(problem, trials, tuple(map(_read_source, _written_sources(document))), seed)
+            written = [part for part in document.get("sources", []) if not has_parts_of_yours(part)]
+            return Result(problem, trials, tuple(map(_read_source, written)), seed)
 
     @overload
     def predict(self, params: Mapping[str, Any], recipe: Recipe | None = None) -> Prediction: ...
@@ -336,11 +337,6 @@ class Result:
         return canvas.drawn(path, lambda: drawing.kinds(recipe)[kind](self, **settings))
 
 
-def _written_sources(document: Mapping[str, Any]) -> list[Any]:
-    """The sources in a document that can be read."""
-    return [part for part in document.get("sources", []) if not has_parts_of_yours(part)]
-
-
 def _read_source(part: Any) -> Source:
     if not isinstance(source := read_part(part), Source):
         raise BoppError(f"wanted a source of knowledge, got {part!r}")
@@ -349,15 +345,9 @@ def _read_source(part: Any) -> Source:
 
 def _alone(problem: Problem, trial: Trial) -> Trial:
     """A trial with the values of a problem alone; others are measurements."""
-    superseded = tuple(
-        replace(past, **_declared(problem, past)) if past.state == "done" else past
-        for past in trial.superseded
-    )
-    trial = replace(trial, superseded=superseded)
-    if trial.state != "done":
-        return trial
-    trial = replace(trial, **_declared(problem, trial))
-    if any(value is not None for value in trial.values.values()):
+    superseded = tuple(replace(past, **_declared(problem, past)) for past in trial.superseded)
+    trial = replace(trial, superseded=superseded, **_declared(problem, trial))
+    if trial.state != "done" or any(value is not None for value in trial.values.values()):
         return trial
     at = trial.told_at or trial.asked_at or datetime.fromtimestamp(0, UTC)
     return trial.dropped(at, f"{problem.objective!r} was not measured")
@@ -365,8 +355,10 @@ def _alone(problem: Problem, trial: Trial) -> Trial:
 
 def _declared(problem: Problem, answer: Trial | Superseded) -> dict[str, Any]:
     """Values, noise and measurements of an answer, as a problem of some of its values would have them."""
-    others = {name: value for name, value in answer.values.items() if name not in problem.names}
-    others = {name: value for name, value in others.items() if value is not None}
+    if answer.state != "done":
+        return {}
+    told = {name: value for name, value in answer.values.items() if value is not None}
+    others = {name: value for name, value in told.items() if name not in problem.names}
     return {
         "values": {name: answer.values.get(name) for name in problem.names},
         "noise": {name: sd for name, sd in answer.noise.items() if name in problem.names},
