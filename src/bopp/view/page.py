@@ -26,22 +26,21 @@ def page(result: Result, title: str | None = None) -> str:
     """
     problem, trials = result.problem, result.trials
     several = len(problem.objectives) > 1
-    best = _front(result)[:MOST] if several else _ranked(problem, trials)[:SHOWN]
-    latest = trials[-SHOWN:]
+    best, latest = _best(result), trials[-SHOWN:]
     parts = [
         "" if title is None else f"<div><b>{_text(title)}</b></div>",
-        f"<div>{_text(problem.aims)}: {_found(result)}</div>",
+        f"<div>{_text(problem.aims)}: {_found(result, best)}</div>",
         f"<div>{_text(_counts(trials))}</div>",
-        _table("front" if several else "best trials", problem, best) if best else "",
-        _table("latest trials", problem, latest) if latest else "",
+        _table("front" if several else "best trials", problem, best[: MOST if several else SHOWN]),
+        _table("latest trials", problem, latest),
         *(_knowledge(result, name) for name in problem.objectives if result.sources),
     ]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
-def _found(result: Result) -> str:
+def _found(result: Result, front: Sequence[Trial]) -> str:
     if len(result.problem.objectives) > 1:
-        count = len(_front(result))
+        count = len(front)
         return f"front of <b>{count}</b>" + (f", the first {MOST} below" if count > MOST else "")
     try:
         best = result.best
@@ -57,26 +56,21 @@ def _counts(trials: Sequence[Trial]) -> str:
     return f"{len(trials)} trials" + (f": {', '.join(counts)}" if counts else "")
 
 
-def _front(result: Result) -> list[Trial]:
-    """The front, the best of the first objective first."""
-    name = next(iter(result.problem.objectives))
+def _best(result: Result) -> list[Trial]:
+    """The front, or all finished trials that meet the constraints: the best of the first objective first."""
+    problem, name = result.problem, next(iter(result.problem.objectives))
+    done = [trial for trial in result.trials if trial._value is not None and problem.real(trial)]
     try:
-        return sorted(result.front, key=lambda trial: -result.problem.gain(trial.values[name], name))
+        several = len(problem.objectives) > 1
+        best = result.front if several else [trial for trial in done if problem.feasible(trial)]
     except NoResultError:  # a condition that cannot be checked here
         return []
+    return sorted(best, key=lambda trial: -problem.gain(trial.values[name], name))
 
 
-def _ranked(problem: Problem, trials: Iterable[Trial]) -> list[Trial]:
-    """The finished trials that meet the constraints, best first."""
-    try:
-        done = [trial for trial in trials if trial._value is not None and problem.real(trial)]
-        finished = [trial for trial in done if problem.feasible(trial)]
-    except NoResultError:  # a condition that cannot be checked here
-        return []
-    return sorted(finished, key=lambda trial: -problem.gain(trial.value))
-
-
-def _table(caption: str, problem: Problem, trials: Iterable[Trial]) -> str:
+def _table(caption: str, problem: Problem, trials: Sequence[Trial]) -> str:
+    if not trials:
+        return ""
     head = ["trial", "state", *problem.names, *problem.space.parameters, "remark"]
     rows = [
         [
