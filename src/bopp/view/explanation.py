@@ -95,9 +95,8 @@ def explanation(
     """What was believed of a trial when it was suggested; the model is made anew, as it was then."""
     only_objective(result, "an explanation")
     problem, trial, recipe = result.problem, _found(result, trial), recipe_of(result, recipe)
-    then = _then(result, trial)
-    X = np.array([problem.point(one) for one in then]).reshape(-1, result.space.dimension)
-    history = problem.history(then, X)
+    then = Result(problem, _then(result, trial))
+    history = then.history()
     how = _how(problem, trial, history, recipe)
     if not len(history.data):
         untried = tuple(Account(source, source.trust, 0.0) for source in sources(recipe.pseudo))
@@ -110,7 +109,7 @@ def explanation(
     mean, sd = beliefs(u)
     rows = zip(knowns, model.beliefs.weights, strict=True)
     seen = [Shown(known.posterior, weight, points) for (known, points), weight in rows]
-    best = best_of(Result(problem, tuple(then)))
+    best = best_of(then)
     value = None if best is None else best.value
     (prediction,) = expected(problem, model, mean, sd)
     return Explanation(
@@ -120,7 +119,7 @@ def explanation(
         sd=prediction.sd,
         best=value,
         improvement=None if value is None else _improvement(problem, model, mean[0], sd[0], value),
-        pulls=pulls_of(problem, [one for one in then if one.counts], model, seen, u),
+        pulls=pulls_of(problem, [one for one in then.trials if one.counts], model, seen, u),
         sources=model.accounts,
         chance=_chance(seek(result.space, recipe, history, (seed, trial.number)).score, u),
     )
@@ -165,11 +164,11 @@ def _is_start(space: Space, u: Array, start: Array) -> bool:
     return bool(said.any() and np.isclose(u, there, atol=SAME).all())
 
 
-def _then(result: Result, trial: Trial) -> list[Trial]:
+def _then(result: Result, trial: Trial) -> tuple[Trial, ...]:
     """The earlier trials as they were when this one was asked for; as they are if nobody knows when."""
-    earlier = [one for one in result.trials if one.number < trial.number]
+    earlier = tuple(one for one in result.trials if one.number < trial.number)
     at = trial.asked_at
-    return earlier if at is None else [_as_of(result.space, one, at) for one in earlier]
+    return earlier if at is None else tuple(_as_of(result.space, one, at) for one in earlier)
 
 
 def _as_of(space: Space, trial: Trial, at: datetime) -> Trial:
