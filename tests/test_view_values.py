@@ -86,6 +86,6 @@ result = Result(Problem({"x": Float(0, 1), "y": Float(0, 1)}), tuple(trials))
 convergence.convergence(result), coordinates.coordinates(result), importance.importance(result)
 calibration.calibration(result), contour.contour(result), timeline.timeline(result)
 assert slices.slices(result)[0].told.tolist() == [1.0, 2.0]
-assert distribution.distributions({"a": result})[0].shares.tolist() == [0.5, 1.0]
+assert distribution.distributions({"a": result})["a"].tolist() == [1.0, 2.0]
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,18 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
-class Distribution:
-    """The values (n,) of the finished trials in ascending order, and the share at or below each."""
-
-    name: str
-    values: Array
-    shares: Array
-
-
-def distributions(results: Mapping[str, Result]) -> list[Distribution]:
-    """The distribution of the values of each result; all must have the same objective."""
-    found: list[Distribution] = []
+def distributions(results: Mapping[str, Result]) -> dict[str, Array]:
+    """The values (n,) of the finished trials of each result, ascending; all must have the same objective."""
+    found = {}
     aims = [list(result.problem.objectives.items()) for result in results.values()]
     for (name, result), aim in zip(results.items(), aims, strict=True):
         if aim != aims[0]:
@@ -38,8 +28,7 @@ def distributions(results: Mapping[str, Result]) -> list[Distribution]:
                 f"a distribution wants studies of one objective, got {aims[0]} and {aim} in {name!r}"
             )
         view = "a distribution" if len(results) == 1 else f"a distribution of {name!r}"
-        values = np.sort(values_of(result, finished(result, view)))
-        found.append(Distribution(name, values, np.arange(1, len(values) + 1) / len(values)))
+        found[name] = np.sort(values_of(result, finished(result, view)))
     return found
 
 
@@ -55,16 +44,16 @@ def draw_distribution(
         raise RecipeError(f"wanted a different name for each study, got {name!r} twice")
     shown = distributions({name: result, **others})
     figure, axes = panel()
-    low, high = limits(np.concatenate([one.values for one in shown]), [best_value(result)])
-    for place, one in enumerate(shown):
-        values = np.clip(bounded(one.values), low, None)
+    low, high = limits(np.concatenate(list(shown.values())), [best_value(result)])
+    for place, (one, exact) in enumerate(shown.items()):
+        values = np.clip(bounded(exact), low, None)
         axes.step(
             [low, *values, max(high, values[-1])],
-            [0.0, *one.shares, 1.0],
+            [*np.linspace(0.0, 1.0, len(values) + 1), 1.0],
             where="post",
             color=COLOURS[place % len(COLOURS)],
             linestyle=("-", "--", ":")[place // len(COLOURS) % 3],
-            label=f"{drawable(one.name)} ({len(one.values)} trials)",
+            label=f"{drawable(one)} ({len(values)} trials)",
         )
     axes.set(xlim=(low, high), xlabel=drawable(result.problem.objective))
     axes.set(ylim=(0.0, 1.02), ylabel="share of trials at or below")
