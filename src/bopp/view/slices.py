@@ -14,6 +14,7 @@ from bopp.model import Model
 from bopp.parameter import Parameter
 from bopp.recipe import Recipe
 from bopp.result import Result
+from bopp.space import Space
 from bopp.threads import one_thread
 from bopp.trial import Trial
 from bopp.view.canvas import NARROW, bounded, drawable
@@ -120,29 +121,25 @@ def _slice(result: Result, trials: list[Trial], model: Model, name: str) -> Slic
 
 def _said(result: Result, trials: list[Trial], model: Model, name: str, along: list[Any]) -> tuple[Said, ...]:
     """The trend of the model along the slice, if it has one, and the points of each source near it."""
-    said = []
+    said, parameter = [], result.space.parameters[name]
     if trend := trend_of(model, through(result.space, trials, {name: along})[0]):
         said.append(Said(trend[0], along, in_units(result.problem, model, trend[1]), trend=True))
     for source, points in points_of(model.accounts):
-        near = _near(result, trials, model, name, points)
-        columns = near.X[:, result.space.columns[name]].tolist()
-        values = [result.space.parameters[name].decode(u) for u in columns]
-        if values:
+        if len(near := _near(result.space, trials, model, name, points)):
+            values = list(parameter.decode_all(near.X[:, result.space.columns[name]]))
             said.append(Said(source, values, in_units(result.problem, model, near.y)))
     return tuple(said)
 
 
-def _near(result: Result, trials: list[Trial], model: Model, name: str, points: Data) -> Data:
+def _near(space: Space, trials: list[Trial], model: Model, name: str, points: Data) -> Data:
     """Those of the points that lie near the slice."""
-    space = result.space
     columns = space.columns[name]
     inside = ((points.X >= 0.0) & (points.X <= 1.0)).all(axis=1)
     points = points[np.flatnonzero(inside)]
     points = points[np.flatnonzero(space.applies(points.X)[:, columns].all(axis=1))]
     if not len(points):
         return points
-    values = [space.parameters[name].decode(u) for u in points.X[:, columns].tolist()]
-    onto, _ = through(space, trials, {name: values})
+    onto, _ = through(space, trials, {name: space.parameters[name].decode_all(points.X[:, columns])})
     off = model.beliefs.average([belief.difference(points.X, onto) for belief in model.beliefs])
     return points[np.flatnonzero(off <= NEAR * model.data.y.var())]
 
