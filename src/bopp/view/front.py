@@ -98,7 +98,10 @@ def front(result: Result, names: Sequence[str] | None = None) -> Front:
 def hypervolume(result: Result, reference: Mapping[str, float] | None = None) -> Hypervolume:
     """The hypervolume of the front after each finished trial; the reference is that of all of them."""
     problem, done = result.problem, _finished(result, "a hypervolume")
-    volume_of = _moocore().hypervolume
+    try:
+        import moocore
+    except ImportError as error:
+        raise MissingExtra(f"hypervolumes want moocore: {installation('front')}", extra="front") from error
     gains, counted = _gains(problem, done), _counted(problem, done)
     at = _reference(problem, gains[counted], reference)
     if at is None:
@@ -113,7 +116,9 @@ def hypervolume(result: Result, reference: Mapping[str, float] | None = None) ->
         if counts and (row > at).all() and not (best >= row).all(axis=1).any():
             best = np.vstack([best[(best > row).any(axis=1)], row])
             shares = (best / 2.0 - at / 2.0) / size  # so that no product overflows on the way
-            volume = float(volume_of(-shares, ref=np.zeros(len(at))))  # smaller is better to moocore
+            volume = float(
+                moocore.hypervolume(-shares, ref=np.zeros(len(at)))
+            )  # smaller is better to moocore
             with np.errstate(over="ignore", under="ignore"):
                 volume = float(min(volume * np.prod(2.0 * size), LARGEST))
         volumes.append(volume)
@@ -184,14 +189,6 @@ def _reference(problem: Problem, gains: Array, given: Mapping[str, float] | None
         return np.array([given[name] for name in problem.objectives]) * _signs(problem)
     with np.errstate(over="ignore"):  # a range may be larger than any float
         return np.clip(found_reference(gains), -LARGEST, LARGEST) if len(gains) else None
-
-
-def _moocore() -> Any:
-    try:
-        import moocore
-    except ImportError as error:
-        raise MissingExtra(f"hypervolumes want moocore: {installation('front')}", extra="front") from error
-    return moocore
 
 
 def draw_front(result: Result, names: Sequence[str] | None = None, title: str | None = None) -> Figure:
