@@ -27,7 +27,7 @@ from bopp.space import Params, Space
 from bopp.suggest import starts
 from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
-from bopp.view.prediction import expected, in_units, recipe_of
+from bopp.view.prediction import accounts_of, expected, in_units, recipe_of
 from bopp.view.pulls import Pull, Shown, listed, pulls_of
 from bopp.view.values import best_of, only_objective
 
@@ -99,8 +99,7 @@ def explanation(
     history = then.history()
     how = _how(problem, trial, history, recipe)
     if not len(history.data):
-        untried = tuple(Account(source, source.trust, 0.0) for source in sources(recipe.pseudo))
-        return Explanation(trial, how, sources=untried)
+        return Explanation(trial, how, sources=accounts_of(then, recipe))
     u = result.space.encode(trial.params)[None, :]
     recipe = searching(recipe, problem.fidelity, result.space, history)
     model = learn(result.space, history, recipe)
