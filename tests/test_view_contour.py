@@ -119,8 +119,6 @@ def test_it_takes_two_parameters_that_a_finished_trial_has() -> None:
     trial = Trial(0, {"x": 0.5, "epochs": 3}, "done", {"value": 1.0})
     with pytest.raises(NoResultError, match="two parameters, got only 'x'"):
         contour(Result(one, (trial,)))
-    with pytest.raises(NoResultError, match="none in 0 trials"):
-        contour(Result(one, ()))
     lacking = Trial(0, {"a": 0.1, "rate": 0.01, "kind": "w", "epochs": 30}, "done", {"value": 1.0})
     with pytest.raises(NoResultError, match="that has 'a' and 'n'"):
         contour(Result(Problem(SPACE), (lacking,)), ["a", "n"])

@@ -1,5 +1,6 @@
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,18 @@ def test_slices_have_the_scale_and_the_marks_of_their_parameter(mixed: Result) -
     assert [axes.get_xscale() for axes in figure.axes] == ["linear", "log", "linear", "log"] + ["linear"] * 3
     labels = [label.get_text() for label in figure.axes[4].get_xticklabels()]
     assert labels == ["relu", "tanh", "(1, 2)", "None"]
+    assert [axes.get_xlabel() for axes in mixed.plot_slice(names=("n", "act")).axes] == ["n", "act"]
 
 
-def test_the_slices_asked_for_are_drawn(mixed: Result) -> None:
-    assert [axes.get_xlabel() for axes in mixed.plot_slice(names=["n", "act"]).axes] == ["n", "act"]
-    assert [axes.get_xlabel() for axes in mixed.plot_slice(names=("x",)).axes] == ["x"]
+def test_the_line_and_the_band_of_numbers_are_those_of_the_view(mixed: Result) -> None:
+    """tests/test_view_slices.py has what they should be."""
+    for axes, one in zip(mixed.plot_slice().axes[:4], slices(mixed), strict=False):
+        (band,) = [row for row in axes.collections if row.get_label() == "two standard deviations"]
+        corners = np.asarray(band.get_paths()[0].vertices)
+        line = np.asarray(axes.lines[0].get_xydata())
+        np.testing.assert_allclose(line, np.column_stack([one.along, one.mean]))
+        for edge in (one.low, one.high):
+            assert {*zip(one.along, edge, strict=True)} <= {*map(tuple, corners.tolist())}
 
 
 def test_dots_stand_above_their_option() -> None:
@@ -136,6 +144,67 @@ def test_ranges_and_names_of_any_kind_are_drawn(
     figure.set_layout_engine("none")  # it is laid out already, which takes most of the time
     drawn(tmp_path / "a.svg", lambda: figure)
     assert "<script>" not in (tmp_path / "a.svg").read_text()
+
+
+VALUES: list[float | None] = [0.3, 0.1, 0.7, 0.5, 0.2, 0.6]
+WIDE = [
+    Float(-1.7e308, 1.7e308),
+    Float(5e-324, 1.7e308, log=True),
+    Int(-(2**52), 2**52),
+    Choice([f"option {i}" for i in range(10_000)]),
+]
+TINY = [Float(1e-320, 1e-310, log=True), Float(0, 5e-324), Int(1, 2**53, log=True)]
+
+
+@pytest.mark.parametrize(
+    "parameter", [*WIDE, *(pytest.param(one, marks=pytest.mark.endurance) for one in TINY)], ids=lambda _: ""
+)
+def test_slices_of_extreme_ranges_are_drawn(tmp_path: Path, parameter: Parameter) -> None:
+    run_of({"x": parameter, "y": Float(0, 1)}, VALUES).plot_slice(tmp_path / "slice.png")
+    assert png_size(tmp_path / "slice.png")[0] > 400
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Int(10**15, 10**15 + 10),
+        Int(2**52, 2**52 + 2000),
+        Int(2**52, 2**52 + 10, log=True),
+        Float(1e10, 1e10 + 1e-5),
+        Float(1e10, 1e10 + 1e-5, log=True),
+        Float(0, 1e-290),
+        Float(1, 1 + 1e-9),
+    ],
+    ids=repr,
+)
+def test_a_narrow_range_fills_its_slice(parameter: Parameter) -> None:
+    """Left to itself, matplotlib widens the axis of such a range, and all of it is one upright line."""
+    axes = run_of({"x": parameter, "y": Float(0, 1)}, VALUES).plot_slice().axes[0]
+    drawn, (low, high) = np.asarray(axes.lines[0].get_xdata(), dtype=float), axes.get_xlim()
+    assert np.ptp(drawn) > 0.8 * (high - low)
+
+
+def test_heights_that_differ_by_rounding_are_drawn_as_equal(tmp_path: Path) -> None:
+    values = 1.0 + 1e-15 * np.random.default_rng(0).random(9)
+    run_of({"x": Float(0, 1), "y": Float(0, 1)}, values.tolist()).plot_contour(tmp_path / "contour.png")
+    assert png_size(tmp_path / "contour.png")[0] > 400
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e308, -1e308, 1.7e308, 0.0, 1.0, -1.7e308],
+        pytest.param([1e-320, 3e-320, 5e-324, 0.0, 0.0, 0.0], marks=pytest.mark.endurance),
+    ],
+)
+def test_pictures_of_extreme_values_are_drawn_or_refused_in_words(
+    tmp_path: Path, values: list[float | None]
+) -> None:
+    result = run_of({"x": Float(0, 1), "y": Float(0, 1)}, values)
+    for draw in (Result.plot_slice, Result.plot_contour, Result.plot_calibration):
+        with suppress(BoppError):
+            draw(result, tmp_path / f"{draw.__name__}.png")
+    assert (tmp_path / "plot_slice.png").exists()
 
 
 def names_drawn(name: str) -> list[str]:

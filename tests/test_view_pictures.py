@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bopp import Choice, Fixed, Float, Int, Optimizer, Problem, Result, Trial
-from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError
+from bopp.errors import BoppError, RecipeError, SpaceError
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.calibration import calibration as calibration_of
@@ -76,15 +76,10 @@ def test_slices_share_a_scale_that_outliers_do_not_rule(direction: Direction, ma
         beyond = dots_of(axes, "beyond the picture")
         assert beyond.tolist() == [[beyond[0][0], limits[marker]]]
         assert len(dots_of(axes)) == 21
-
-
-def test_dots_at_the_limits_of_the_axes_are_not_cut() -> None:
-    (axes, _) = outlying().plot_slice().axes
-    low, high = axes.get_xlim()
-    dots = dots_of(axes)
-    assert low < dots[:, 0].min() == 0.0
-    assert high > dots[:, 0].max() == 1.0
-    assert not any(row.get_clip_on() for row in axes.collections if row.get_label() == "evaluation")
+        assert not any(row.get_clip_on() for row in axes.collections if row.get_label() == "evaluation")
+    (left, right), across = figure.axes[0].get_xlim(), dots_of(figure.axes[0])[:, 0]
+    assert left < across.min() == 0.0  # dots at the limits are not cut
+    assert right > across.max() == 1.0
 
 
 def test_slices_have_a_legend_a_title_and_the_best(plain: Result) -> None:
@@ -218,11 +213,17 @@ def test_a_text_in_place_of_names_is_named(plain: Result) -> None:
             draw("x")
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_where_there_is_nothing_to_draw_one_line_says_so(method: str) -> None:
-    with pytest.raises(NoResultError, match="wants") as caught:
-        getattr(Result(Problem({"x": Float(0, 1), "y": Float(0, 1)}), ()), method)()
-    assert "\n" not in str(caught.value)
+def test_a_figure_is_a_picture_to_a_notebook_and_says_elsewhere_how_to_save_it(
+    plain: Result, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure: Any = plain.plot_convergence()
+    assert figure._repr_png_().startswith(b"\x89PNG\r\n")
+    figure.show(warn=False)
+    assert capsys.readouterr() == ("", "")
+    figure.show()
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert "figure.savefig(" in shown.err
 
 
 # Conditional and fixed parameters

@@ -63,8 +63,9 @@ def test_every_view_wants_a_finished_trial_of_one_objective(view: Callable[[Resu
     with pytest.raises(RecipeError, match=r"one objective.*result\.of\('error'\)"):
         view(Result(several, (done,)))
     for trials in ((), (Trial(0, params, "failed"), Trial(1, params))):
-        with pytest.raises(NoResultError, match=f"none in {len(trials)} trials"):
+        with pytest.raises(NoResultError, match=f"none in {len(trials)} trials") as caught:
             view(Result(Problem(space), trials))
+        assert "\n" not in str(caught.value)
 
 
 def test_data_want_neither_matplotlib_nor_the_slow_statistics() -> None:
