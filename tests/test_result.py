@@ -27,7 +27,7 @@ from bopp.trial import State
 from support.results import RICH, rich
 
 
-def made(values: list[float | None], direction: Direction = "minimize") -> Result:
+def made(values: list[float | None]) -> Result:
     """Trials with these values; None is a failed one."""
     trials = []
     for number, value in enumerate(values):
@@ -35,30 +35,12 @@ def made(values: list[float | None], direction: Direction = "minimize") -> Resul
         error = f"error {number}" if value is None else None
         told = {} if value is None else {"value": value}
         trials.append(Trial(number, {"x": 0.5}, state, told, error))
-    return Result(Problem({"x": Float(0, 1)}, {"value": direction}), tuple(trials))
+    return Result(Problem({"x": Float(0, 1)}), tuple(trials))
 
 
 def typed(value: Any) -> Any:
     """The value with the type of it and of all in it, since 1 == 1.0 == True."""
     return (tuple, [typed(part) for part in value]) if isinstance(value, tuple) else (type(value), value)
-
-
-@pytest.mark.parametrize(
-    ("values", "direction", "best"),
-    [
-        ([3.0, 1.0, 2.0], "minimize", 1),
-        ([3.0, 1.0, 2.0], "maximize", 0),
-        ([2.0, 1.0, 1.0, 1.0], "minimize", 1),
-        ([1.0, 2.0, 2.0], "maximize", 1),
-        ([None, 5.0, None, 4.0], "minimize", 3),
-        ([1.0, 0.0, -1.0], "minimize", 2),
-        ([-1.0, 0.0, -2.0], "maximize", 1),
-        ([0.0], "maximize", 0),
-        ([1.7e308, -1.7e308], "maximize", 0),
-    ],
-)
-def test_best_is_the_first_of_the_best(values: list[float | None], direction: Direction, best: int) -> None:
-    assert made(values, direction).best.number == best
 
 
 def test_a_representation_says_the_best_and_how_many() -> None:

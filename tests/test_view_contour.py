@@ -11,6 +11,7 @@ from bopp.outcome import raw
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.contour import POINTS, contour
+from support.results import sampled
 
 SPACE: dict[str, Parameter] = {
     "a": Float(0, 1),
@@ -27,13 +28,10 @@ def value_of(params: dict[str, Any]) -> float:
     return float(steep + 5.0 * (params["kind"] == "w") + 0.1 * params["a"] + 0.01 * params.get("n", 0))
 
 
-def run_of(direction: Direction = "minimize", count: int = 25) -> Result:
+def run_of(direction: Direction = "minimize") -> Result:
     problem = Problem(SPACE, {"value": direction})
     sign = 1.0 if direction == "minimize" else -1.0
-    rng = np.random.default_rng(0)
-    points = [problem.space.decode(rng.random(problem.space.dimension)) for _ in range(count)]
-    trials = [Trial(i, params, "done", {"value": sign * value_of(params)}) for i, params in enumerate(points)]
-    return Result(problem, tuple(trials))
+    return sampled(problem, lambda params: {"value": sign * value_of(params)}, 25)
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bopp import AtLeast, AtMost, Float, Holds, Problem, Result, Trial
@@ -143,14 +142,6 @@ def test_wrong_names_are_refused(names: list[str]) -> None:
         front(five, names)
 
 
-def test_without_moocore_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "moocore", None)
-    result = result_of(Problem(SPACE, BOTH), (1.0, 2.0))
-    with pytest.raises(MissingExtra, match=r"moocore: pip install 'bopp\[front\]'"):
-        result.hypervolume()
-    assert front(result).places == ["front"]
-
-
 @pytest.mark.parametrize("unit", [1e-200, 1e160, 1e307])
 def test_hypervolumes_of_any_unit_are_numbers_that_never_fall(unit: float) -> None:
     rows = [(3.0 * unit, 1.0 * unit), (1.0 * unit, 2.0 * unit), (0.5 * unit, 0.5 * unit)]
@@ -164,12 +155,6 @@ def test_hypervolumes_of_any_unit_are_numbers_that_never_fall(unit: float) -> No
 
 MEMORY = [AtMost("memory", 16.0)]
 ROWS = [(3.0, 1.0, 1.0), (1.0, 2.0, 2.0), (2.0, 1.5, 3.0), (1.5, 5.0, 17.0), (2.5, 4.0, 4.0)]
-
-
-def stairs_of(axes: Axes) -> list[tuple[float, float]]:
-    (line,) = axes.lines
-    x, y = (np.asarray(row, dtype=float).tolist() for row in line.get_data())
-    return list(zip(x, y, strict=True))
 
 
 def test_the_trials_lie_where_their_objectives_are(tmp_path: Path) -> None:
@@ -196,11 +181,11 @@ def test_no_trial_is_on_the_good_side_of_the_stairs(first: Direction, second: Di
     result = result_of(Problem(SPACE, {"a": first, "b": second}), *rows)
     (axes,) = result.plot_front().axes
     signs = np.array([1.0 if one == "maximize" else -1.0 for one in (first, second)])
-    corners = np.array(stairs_of(axes))
+    (line,) = axes.lines
+    corners = np.asarray(line.get_xydata())
     order = np.argsort(corners[:, 0], kind="stable")
     best = np.array([[trial.values[name] for name in "ab"] for trial in result.front], dtype=float) * signs
-    where = axes.lines[0].get_drawstyle()
-    assert where == ("steps-post" if first == "minimize" else "steps-pre")
+    assert line.get_drawstyle() == ("steps-post" if first == "minimize" else "steps-pre")
     x, y = corners[order].T
     for i in range(len(x) - 1):  # the middle of each tread is just dominated: not a little beyond it
         tread = np.array([(x[i] + x[i + 1]) / 2, y[i] if first == "minimize" else y[i + 1]]) * signs
@@ -265,18 +250,19 @@ def test_convergence_of_several_objectives_is_the_hypervolume() -> None:
     assert title_of(figure).endswith("\nbeyond error 4, speed 0")
 
 
-def test_only_its_convergence_wants_moocore(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_hypervolume_wants_moocore(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "moocore", None)
     result = result_of(Problem(SPACE, BOTH), (1.0, 2.0), (2.0, 3.0))
     assert isinstance(result.plot_front(), Figure)
-    with pytest.raises(MissingExtra, match=r"bopp\[front\]"):
-        result.plot_convergence()
+    for of_volume in (result.hypervolume, result.plot_convergence):
+        with pytest.raises(MissingExtra, match=r"moocore: pip install 'bopp\[front\]'"):
+            of_volume()
     result.of("speed").plot_convergence()
 
 
 def test_trials_that_break_a_constraint_are_marked_in_a_convergence() -> None:
     problem = Problem(SPACE, {"error": "minimize"}, MEMORY)
-    result: Result = result_of(problem, (3.0, 1.0), (1.0, 17.0), (2.0, 3.0), (4.0, 20.0))
+    result = result_of(problem, (3.0, 1.0), (1.0, 17.0), (2.0, 3.0), (4.0, 20.0))
     (axes,) = result.plot_convergence().axes
     assert dots_of(axes).tolist() == [[1.0, 3.0], [3.0, 2.0]]
     assert dots_of(axes, "breaks a constraint").tolist() == [[2.0, 1.0], [4.0, 4.0]]

@@ -12,23 +12,20 @@ from bopp.problem import Direction
 from bopp.view.importance import Share, importance
 from importance import FUNCTIONS, WAYS, Run, judged, result_of, shares_of
 from sensitivity import CONFIRMED_ON
+from support.results import sampled
 
 CUBE: dict[str, Parameter] = {name: Float(0, 1) for name in "abc"}
 
 
 def run_of(
     space: dict[str, Parameter],
-    objective: Callable[[dict[str, Any]], float | None],
+    objective: Callable[[dict[str, Any]], float],
     trials: int = 60,
     direction: Direction = "minimize",
 ) -> Result:
     """An objective at random points of the space."""
-    opt = Optimizer(space, direction)
-    rng = np.random.default_rng(0)
-    for _ in range(trials):
-        params = opt.space.decode(rng.random(opt.space.dimension))
-        opt.observe(params, objective(params))
-    return opt.result
+    problem = Problem(space, {"value": direction})
+    return sampled(problem, lambda params: {"value": float(objective(params))}, trials)
 
 
 def shares(result: Result) -> dict[str, float]:
@@ -76,11 +73,6 @@ def test_only_values_of_the_grid_count() -> None:
     for parameter in (Int(0, 1), Choice([0, 1])):
         indices = shares(run_of({"x": parameter, "a": Float(0, 1)}, lambda p: p["x"] + p["a"]))
         assert indices == pytest.approx({"x": 3 / 4, "a": 1 / 4}, abs=0.02)
-
-
-def test_a_parameter_with_one_value_has_no_part() -> None:
-    indices = shares(run_of({"one": Choice(["x"]), "a": Float(0, 1)}, lambda p: p["a"]))
-    assert indices["one"] == 0.0
 
 
 def test_an_integer_beyond_what_a_float_can_tell_is_one_parameter() -> None:
@@ -152,9 +144,10 @@ def test_shares_lie_between_0_and_1_and_add_up_to_1(values: list[float]) -> None
     assert sum(one.share for one in found.values()) == pytest.approx(1.0)
 
 
-def test_a_fixed_parameter_has_no_share_and_no_doubt() -> None:
-    found = importance(run_of({"a": Float(0, 1), "b": Float(0, 1), "epochs": Fixed(30)}, lambda p: p["a"], 9))
-    assert found["epochs"] == Share(0.0, 0.0, 0.0)
+@pytest.mark.parametrize("one", [Fixed(30), Choice(["x"])])
+def test_a_parameter_with_one_value_has_no_share_and_no_doubt(one: Parameter) -> None:
+    found = importance(run_of({"a": Float(0, 1), "b": Float(0, 1), "one": one}, lambda p: p["a"], 9))
+    assert found["one"] == Share(0.0, 0.0, 0.0)
     assert sum(one.share for one in found.values()) == pytest.approx(1.0)
 
 

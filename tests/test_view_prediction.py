@@ -5,21 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import (
-    AtMost,
-    Choice,
-    Fixed,
-    Float,
-    Holds,
-    Int,
-    Optimizer,
-    Problem,
-    Recipe,
-    Result,
-    Trial,
-    fit,
-    open_study,
-)
+from bopp import AtMost, Choice, Fixed, Float, Holds, Int, Optimizer, Problem, Recipe, Result, Trial, fit
 from bopp.errors import SpaceError
 from bopp.model import believe
 from bopp.outcome import raw
@@ -130,22 +116,9 @@ def test_params_that_do_not_fit_are_refused(params: Any, words: str) -> None:
         waves().predict(params)
 
 
-def test_a_parameter_where_it_does_not_apply_is_refused() -> None:
-    with pytest.raises(SpaceError, match="applies only where"):
-        rich(3).predict({"degrees": 48.0, "rate": 1e-3, "method": "leave", "speed": 100, "epochs": 30})
-
-
 @settings(deadline=None, max_examples=40)
 @given(values=st.lists(st.floats(-1.7e308, 1.7e308), min_size=1, max_size=8), x=st.floats(0.0, 10.0))
 def test_predictions_of_any_values_are_finite(values: list[float], x: float) -> None:
     mean, sd = told([(float(i), value) for i, value in enumerate(values)]).predict({"x": x})
     assert np.isfinite([mean, sd]).all()
     assert sd >= 0.0
-
-
-def test_a_study_predicts_too(tmp_path: Any) -> None:
-    with open_study(f"sqlite:///{tmp_path}/s.db", "s", LINE) as study:
-        for x in (1.0, 4.0, 9.0):
-            study.observe({"x": x}, x)
-        assert study.result.predict({"x": 4.0}).mean == pytest.approx(4.0, abs=0.5)
-        assert study.result.importance() == {"x": (1.0, 1.0, 1.0)}

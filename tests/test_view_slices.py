@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from bopp.outcome import raw
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.slices import POINTS, Slice, slices
+from support.results import sampled
 
 MIXED: dict[str, Parameter] = {
     "x": Float(-1, 1),
@@ -20,22 +20,12 @@ MIXED: dict[str, Parameter] = {
 }
 
 
-def run_of(
-    problem: Problem, objective: Callable[[dict[str, Any]], dict[str, float]], count: int = 12
-) -> Result:
-    """An objective at random points of the space."""
-    rng = np.random.default_rng(0)
-    points = [problem.space.decode(rng.random(problem.space.dimension)) for _ in range(count)]
-    trials = (Trial(i, params, "done", objective(params)) for i, params in enumerate(points))
-    return Result(problem, tuple(trials))
-
-
 def bowl(params: dict[str, Any]) -> dict[str, float]:
     return {"value": params["x"] ** 2 + params["n"] + (np.log10(params["lr"]) + 3) ** 2}
 
 
 def test_a_smooth_function_lies_within_the_band() -> None:
-    result = run_of(Problem({"x": Float(0, 10)}), lambda p: {"value": 100.0 * np.sin(p["x"])}, 15)
+    result = sampled(Problem({"x": Float(0, 10)}), lambda p: {"value": 100.0 * np.sin(p["x"])}, 15)
     (one,) = slices(result)
     truth = 100.0 * np.sin(np.array(one.along))
     assert (one.low < one.mean).all()
@@ -56,8 +46,8 @@ def test_values_are_those_of_the_user(direction: Direction) -> None:
 
 
 def test_to_minimise_is_to_maximise_the_opposite() -> None:
-    down = slices(run_of(Problem(MIXED), bowl))
-    up = slices(run_of(Problem(MIXED, {"value": "maximize"}), lambda p: {"value": -bowl(p)["value"]}))
+    down = slices(sampled(Problem(MIXED), bowl, 12))
+    up = slices(sampled(Problem(MIXED, {"value": "maximize"}), lambda p: {"value": -bowl(p)["value"]}, 12))
     for one, other in zip(down, up, strict=True):
         np.testing.assert_array_equal(one.mean, -other.mean)
         np.testing.assert_array_equal(one.low, -other.high)
@@ -66,7 +56,7 @@ def test_to_minimise_is_to_maximise_the_opposite() -> None:
 
 
 def test_each_parameter_is_walked_from_end_to_end() -> None:
-    result = run_of(Problem(MIXED), bowl)
+    result = sampled(Problem(MIXED), bowl, 12)
     x, lr, n, act = slices(result)
     assert [one.name for one in (x, lr, n, act)] == list(MIXED)
     assert [one.parameter for one in (x, lr, n, act)] == list(result.space.parameters.values())
@@ -81,7 +71,7 @@ def test_each_parameter_is_walked_from_end_to_end() -> None:
 
 
 def test_the_slices_asked_for_are_those_made() -> None:
-    result = run_of(Problem(MIXED), bowl)
+    result = sampled(Problem(MIXED), bowl, 12)
     assert [one.name for one in slices(result, ["n", "x"])] == ["n", "x"]
     np.testing.assert_array_equal(slices(result, ["n"])[0].mean, slices(result)[2].mean)
 
@@ -89,7 +79,7 @@ def test_the_slices_asked_for_are_those_made() -> None:
 @pytest.mark.parametrize("names", [["speed"], ["x", "speed"], []])
 def test_unknown_names_are_refused(names: list[str]) -> None:
     with pytest.raises(SpaceError, match="'lr'"):
-        slices(run_of(Problem(MIXED), bowl), names)
+        slices(sampled(Problem(MIXED), bowl, 12), names)
 
 
 def believed(result: Result, recipe: Recipe, centre: Trial, one: Slice) -> np.ndarray:
@@ -102,7 +92,7 @@ def believed(result: Result, recipe: Recipe, centre: Trial, one: Slice) -> np.nd
 
 def test_every_belief_counts() -> None:
     """Mean and variance of a mixture, from the moments of its parts."""
-    result = run_of(Problem(MIXED), bowl)
+    result = sampled(Problem(MIXED), bowl, 12)
     recipe = Recipe(fit=fit.SliceSampling(samples=4, burn_in=2), outcome=raw)
     for one in slices(result, recipe=recipe):
         means, sds = believed(result, recipe, result.best, one)
@@ -115,7 +105,7 @@ def test_every_belief_counts() -> None:
 
 
 def test_without_a_recipe_the_model_is_the_default_one() -> None:
-    result = run_of(Problem(MIXED), bowl)
+    result = sampled(Problem(MIXED), bowl, 12)
     np.testing.assert_array_equal(slices(result)[0].mean, slices(result, recipe=Recipe.default())[0].mean)
     assert not np.allclose(slices(result)[0].mean, slices(result, recipe=Recipe(outcome=raw))[0].mean)
 
@@ -126,7 +116,7 @@ def test_slices_go_through_the_best_trial_that_meets_the_constraints() -> None:
     def centres(least: float) -> list[int]:
         """The trials through which the slice along x goes if n must not be below this."""
         problem = Problem(MIXED, {"value": "minimize"}, [AtLeast("depth", least)])
-        result = run_of(problem, lambda p: bowl(p) | {"depth": float(p["n"])})
+        result = sampled(problem, lambda p: bowl(p) | {"depth": float(p["n"])}, 12)
         (one,) = slices(result, ["x"], recipe)
         assert one.tried == [trial.params["x"] for trial in result.trials]  # of the others too
         return [
@@ -135,7 +125,7 @@ def test_slices_go_through_the_best_trial_that_meets_the_constraints() -> None:
             if np.allclose(one.mean, believed(result, recipe, trial, one)[0], rtol=1e-12)
         ]
 
-    result = run_of(Problem(MIXED), bowl)
+    result = sampled(Problem(MIXED), bowl, 12)
     deep = [trial for trial in result.trials if trial.params["n"] >= 7]
     best, best_of_deep = (result.problem.best(trials).number for trials in (result.trials, deep))
     assert best != best_of_deep
@@ -146,7 +136,7 @@ def test_slices_go_through_the_best_trial_that_meets_the_constraints() -> None:
 
 def test_values_near_the_largest_float_give_finite_bands() -> None:
     values = iter([1.7e308, -1.7e308, 0.0, 1e300])
-    for one in slices(run_of(Problem(MIXED), lambda p: {"value": next(values)}, 4)):
+    for one in slices(sampled(Problem(MIXED), lambda p: {"value": next(values)}, 4)):
         assert np.isfinite([one.mean, one.low, one.high]).all()
         assert (one.low <= one.mean).all()
         assert (one.mean <= one.high).all()
@@ -190,7 +180,7 @@ def conditional(count: int = 30) -> Result:
         extra = abs(params.get("momentum", 0.0) - 0.3) + abs(params.get("beta", 0.0) - 0.6)
         return {"value": level + extra + params["n"] / 100}
 
-    result = run_of(Problem(CONDITIONAL), objective, count)
+    result = sampled(Problem(CONDITIONAL), objective, count)
     kept = [trial for trial in result.trials if "nobody" not in trial.params]
     return Result(result.problem, tuple(kept))
 

@@ -1,11 +1,13 @@
-"""A result in which every field of a trial is used."""
+"""Results: of an objective at random points, and one in which every field of a trial is used."""
 
 import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bopp import Choice, Float, Int, Optimizer, Result
+from bopp import Choice, Float, Int, Optimizer, Problem, Result, Trial
 from bopp.parameter import Parameter
+from bopp.space import Params
 
 RICH: dict[str, Parameter] = {
     "x": Float(-1.7e308, 1.7e308),
@@ -16,6 +18,13 @@ RICH: dict[str, Parameter] = {
     "kind": Choice([None, True, 1, 1.0, "1", "é", 2**70]),
     "size": Choice([8, 16, 32], ordered=True),
 }
+
+
+def sampled(problem: Problem, objective: Callable[[Params], Mapping[str, float]], count: int) -> Result:
+    """The values of an objective at random points."""
+    rng = np.random.default_rng(0)
+    points = [problem.space.decode(rng.random(problem.space.dimension)) for _ in range(count)]
+    return Result(problem, tuple(Trial(i, one, "done", objective(one)) for i, one in enumerate(points)))
 
 
 def rich(seed: int = 0, count: int = 12) -> Result:
