@@ -234,7 +234,9 @@ def test_many_options_do_not_crowd_the_axis() -> None:
     for size in (MOST_MARKS, 10 * MOST_MARKS):
         result = run_of({"c": Choice([f"option {i}" for i in range(size)])}, [1.0])
         expected = [f"option {i}" for i in range(0, size, size // MOST_MARKS)]
-        assert [label.get_text() for label in result.plot_slice().axes[0].get_xticklabels()] == expected
+        labels = result.plot_slice().axes[0].get_xticklabels()
+        assert [label.get_text() for label in labels] == expected
+        assert {(label.get_rotation(), label.get_fontsize()) for label in labels} == {(90.0, 6.0)}
         assert list(labels_of(result.plot_parallel().axes[0], 0)) == expected
 
 
