@@ -109,14 +109,6 @@ def test_a_page_without_a_best_says_why() -> None:
     assert "who knows" in unknown.rows[-1][-1]
 
 
-def test_several_objectives_have_no_single_best() -> None:
-    problem = Problem({"x": Float(0, 1)}, {"error": "minimize", "speed": "maximize"})
-    done = Trial(0, {"x": 0.5}, "done", {"error": 1.0, "speed": 2.0})
-    seen = read(Result(problem, (done,)))
-    assert "minimize error, maximize speed: " in seen.text
-    assert seen.rows[-1] == ["0", "done", "1", "2", "0.5", ""]
-
-
 def test_params_that_do_not_apply_are_blank_and_dropped_trials_say_why() -> None:
     optimizer = whisked()
     dropped = Trial(6, {"gone": 1}).dropped(datetime.now(UTC), "a wrong thermometer")
@@ -144,7 +136,7 @@ def test_a_front_is_a_table_best_of_the_first_objective_first() -> None:
         for n, (error, speed, memory) in enumerate([*rows, (0, 50.0, 17.2)])
     ]
     seen = read(Result(problem, tuple(trials)))
-    assert "front of 30, the first 20 below" in seen.text
+    assert "minimize error, maximize speed: front of 30, the first 20 below" in seen.text
     assert seen.rows[1][:4] == ["29", "done", "1", "1"]
     assert seen.rows[-1] == ["30", "done", "0", "50", "17.2", "30", "memory 17.2 > 16"]
     nothing = read(Result(problem, (trials[-1],)))

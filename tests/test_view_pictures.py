@@ -2,23 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bopp import Choice, Fixed, Float, Int, Optimizer, Problem, Result, Trial
+from bopp import Choice, Fixed, Float, Int, Optimizer, Problem, Result
 from bopp.errors import BoppError, RecipeError, SpaceError
 from bopp.parameter import Parameter
 from bopp.problem import Direction
 from bopp.view.calibration import calibration as calibration_of
 from bopp.view.canvas import DPI, SIZE, save
 from bopp.view.contour import contour as contour_of
-from bopp.view.timeline import COLOURS
 from support.figures import dots_of, legend_of, png_size, run_of, title_of
 
 METHODS = [
@@ -141,6 +138,9 @@ def test_what_was_observed_elsewhere_costs_nothing() -> None:
     opt = Optimizer({"x": Float(0, 1)})
     for number, x in enumerate((0.1, 0.2, 0.3)):
         opt.observe({"x": x}, 5.0 - number)
+    (axes,) = opt.result.plot_convergence().axes  # of nothing but these
+    assert dots_of(axes).tolist() == [[0, 5.0], [1, 4.0], [2, 3.0]]  # counted as in tables
+    assert axes.get_xlabel() == "trial, all observed elsewhere"
     for number, x in enumerate((0.4, 0.5, 0.6)):
         opt.enqueue({"x": x})
         opt.tell(opt.ask(), None if number == 1 else 1.0 + number)
@@ -152,15 +152,6 @@ def test_what_was_observed_elsewhere_costs_nothing() -> None:
     assert axes.get_xlabel() == "evaluations spent"
     assert title_of(figure) == "minimize: best 1 in trial 3"  # as bopp status says
     assert all(tick == round(tick) for tick in axes.get_xticks())
-
-
-def test_where_all_was_observed_elsewhere_trials_are_counted_as_in_tables() -> None:
-    opt = Optimizer({"x": Float(0, 1)})
-    for number in range(3):
-        opt.observe({"x": number / 3}, float(number))
-    (axes,) = opt.result.plot_convergence().axes
-    assert dots_of(axes).tolist() == [[0, 0.0], [1, 1.0], [2, 2.0]]
-    assert axes.get_xlabel() == "trial, all observed elsewhere"
 
 
 # One size, one way to say where to
@@ -296,55 +287,6 @@ def test_better_heights_are_darker(direction: Direction) -> None:
     (mesh,) = [one for one in axes.collections if hasattr(one, "get_coordinates")]
     low, high = (sum(mesh.get_cmap()(place)[:3]) for place in (0.0, 1.0))
     assert (low < high) == (direction == "minimize")
-
-
-# Timeline
-
-
-def timed() -> Result:
-    began = datetime(2025, 5, 1, tzinfo=UTC)
-    rows = [(0, 60, "a/1/x", "done"), (0, 200, "b/2/y", "failed"), (70, None, "a/1/x", "asked")]
-    trials = []
-    for number, (start, end, worker, state) in enumerate(rows):
-        times = {
-            "asked_at": began + timedelta(seconds=start),
-            "told_at": None if end is None else began + timedelta(seconds=end),
-        }
-        values = {"value": 1.0} if state == "done" else {}
-        trial: Any = Trial(number, {"x": 0.5}, state, values, worker=worker, **times)  # type: ignore[arg-type]
-        trials.append(trial)
-    return Result(Problem({"x": Float(0, 1)}), tuple(trials))
-
-
-def bars_of(axes: Axes) -> dict[str, list[list[float]]]:
-    """Left, right, bottom and top of the bars of each state."""
-    found = {}
-    for row in axes.collections:
-        if row.get_label() != "best":
-            boxes = [path.get_extents() for path in row.get_paths()]
-            found[str(row.get_label())] = [[box.x0, box.x1, box.y0, box.y1] for box in boxes]
-    return found
-
-
-def test_a_timeline_has_a_bar_for_each_trial_in_the_row_of_its_worker() -> None:
-    figure = timed().plot_timeline()
-    (axes,) = figure.axes
-    bars = bars_of(axes)
-    np.testing.assert_allclose(bars["done"], [[0, 1, -0.4, 0.4]])
-    np.testing.assert_allclose(bars["failed"], [[0, 200 / 60, 0.6, 1.4]])
-    np.testing.assert_allclose(bars["under way"], [[70 / 60, 200 / 60, -0.4, 0.4]])
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a/1", "b/2"]
-    assert axes.get_xlabel() == "minutes since 2025-05-01 00:00:00 UTC"
-    assert axes.yaxis_inverted()
-    assert dots_of(axes, "best").tolist() == [[0.5, 0.0]]
-    assert set(legend_of(figure)) == {"done", "failed", "under way", "best"}
-    assert len(COLOURS) == len(set(COLOURS.values()))
-
-
-def test_a_timeline_in_memory_has_no_names_but_rows(plain: Result) -> None:
-    (axes,) = plain.plot_timeline().axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["this process"]
-    assert sum(map(len, bars_of(axes).values())) == 5
 
 
 # Calibration

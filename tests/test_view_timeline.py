@@ -1,11 +1,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 from bopp import Float, Optimizer, Problem, Result, Trial
 from bopp.errors import NoResultError
-from bopp.view.timeline import Bar, timeline
+from bopp.view.timeline import COLOURS, Bar, timeline
+from support.figures import dots_of, legend_of, run_of
 
 BEGAN = datetime(2025, 5, 1, 9, 30, tzinfo=UTC)
 
@@ -69,3 +72,39 @@ def test_of_an_optimizer_and_of_several_objectives() -> None:
     opt.tell(opt.ask(), {"error": 1.0, "time": 2.0})
     (bar,) = timeline(opt.result).bars
     assert bar.end >= bar.start == 0.0
+
+
+def bars_of(axes: Axes) -> dict[str, list[list[float]]]:
+    """Left, right, bottom and top of the bars of each state."""
+    found = {}
+    for row in axes.collections:
+        if row.get_label() != "best":
+            boxes = [path.get_extents() for path in row.get_paths()]
+            found[str(row.get_label())] = [[box.x0, box.x1, box.y0, box.y1] for box in boxes]
+    return found
+
+
+def test_a_timeline_has_a_bar_for_each_trial_in_the_row_of_its_worker() -> None:
+    trials = (
+        trial_of(0, 0, 60, "a/1/x"),
+        trial_of(1, 0, 200, "b/2/y", state="failed"),
+        trial_of(2, 70, None, "a/1/x"),
+    )
+    figure = result_of(*trials).plot_timeline()
+    (axes,) = figure.axes
+    bars = bars_of(axes)
+    np.testing.assert_allclose(bars["done"], [[0, 1, -0.4, 0.4]])
+    np.testing.assert_allclose(bars["failed"], [[0, 200 / 60, 0.6, 1.4]])
+    np.testing.assert_allclose(bars["under way"], [[70 / 60, 200 / 60, -0.4, 0.4]])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a/1", "b/2"]
+    assert axes.get_xlabel() == "minutes since 2025-05-01 09:30:00 UTC"
+    assert axes.yaxis_inverted()
+    assert dots_of(axes, "best").tolist() == [[0.5, 0.0]]
+    assert set(legend_of(figure)) == {"done", "failed", "under way", "best"}
+    assert len(COLOURS) == len(set(COLOURS.values()))
+
+
+def test_a_timeline_in_memory_has_no_names_but_rows() -> None:
+    (axes,) = run_of({"x": Float(0, 1)}, [3.0, None, 1.0, 2.0, 0.5]).plot_timeline().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["this process"]
+    assert sum(map(len, bars_of(axes).values())) == 5
