@@ -360,7 +360,8 @@ def test_of_nnet_cancer_only_the_neurons_matter() -> None:
 
 
 def test_nnet_cancer_reports_one_less_the_cross_entropy_by_element() -> None:
-    rows, unseen = problems._cancer(*problems._dealt("breast_cancer_wisconsin", (7, 2, 1)))
+    dealt = problems._dealt(problems.CANCER, (7, 2, 1))
+    rows, unseen = problems._labelled(problems.CANCER, dealt, problems._to_unit)
     measured = problem("nnet_cancer").measure(SMALL["nnet_cancer"])
     trained = conjugate_gradients(rows, unseen, 7, 0)
     assert measured.reported == pytest.approx(1.0 - trained.error, abs=1e-6)

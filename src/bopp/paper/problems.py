@@ -35,11 +35,15 @@ from bopp.paper.functions import (
     rastrigin,
     shifted,
 )
-from bopp.paper.networks import Rows, backpropagation, levenberg_marquardt
+from bopp.paper.networks import Rows, Trained, backpropagation, levenberg_marquardt
 from bopp.paper.runs import Metric
 from bopp.space import Space
 
 Model = Callable[[Mapping[str, Any]], "Measured"]
+Training = Callable[..., Trained]
+Parts = tuple[Rows, Rows]  # to train on, and to validate on
+
+CANCER, HOUSING = "breast_cancer_wisconsin", "boston_housing"
 
 
 @dataclass(frozen=True)
@@ -125,17 +129,9 @@ def _svm_wine(split: int, metric: Metric) -> Problem:
 
 
 def _nn_wine(split: int, metric: Metric) -> Problem:
-    train, validation = _split("wine_red", split)
-    classes = np.unique(table("wine_red")[1])
-    rows = Rows(_standardised(train.X, train.X), _one_hot(train.Y, classes))
-    unseen = Rows(_standardised(train.X, validation.X), _one_hot(validation.Y, classes))
-
-    def measure(params: Mapping[str, Any]) -> Measured:
-        neurons, rate = int(params["neurons"]), float(params["learning_rate"])
-        return _judged(backpropagation(rows, unseen, neurons, rate, split).outputs, unseen.Y, metric)
-
+    rows = _labelled("wine_red", _split("wine_red", split), _standardised)
     space = Space({"neurons": Float(1.0, 100.0), "learning_rate": Float(1e-6, 1.0)})
-    return Problem("nn_wine", space, measure)
+    return Problem("nn_wine", space, _classifier(backpropagation, rows, split, metric))
 
 
 LEVENBERG_MARQUARDT = Space(
@@ -149,54 +145,59 @@ LEVENBERG_MARQUARDT = Space(
 
 
 def _nn_cancer(split: int, metric: Metric) -> Problem:
-    rows, unseen = _cancer(*_split("breast_cancer_wisconsin", split))
-
-    def measure(params: Mapping[str, Any]) -> Measured:
-        return _judged(_trained(rows, unseen, params, split), unseen.Y, metric)
-
-    return Problem("nn_cancer", LEVENBERG_MARQUARDT, measure)
+    rows = _labelled(CANCER, _split(CANCER, split), _to_unit)
+    return Problem("nn_cancer", LEVENBERG_MARQUARDT, _classifier(levenberg_marquardt, rows, split, metric))
 
 
 def _nnet_cancer(seed: int, metric: Metric) -> Problem:
-    rows, unseen = _cancer(*_dealt("breast_cancer_wisconsin", (7, 2, 1)))
+    def train(rows: Rows, unseen: Rows, neurons: int, seed: int, **_: float) -> Trained:
+        return conjugate_gradients(rows, unseen, neurons, seed)
 
-    def measure(params: Mapping[str, Any]) -> Measured:
-        trained = conjugate_gradients(rows, unseen, int(params["neurons"]), seed)
-        return _judged(trained.outputs, unseen.Y, "one_minus_cross_entropy")
-
+    rows = _labelled(CANCER, _dealt(CANCER, (7, 2, 1)), _to_unit)
+    measure = _classifier(train, rows, seed, "one_minus_cross_entropy")
     return Problem("nnet_cancer", LEVENBERG_MARQUARDT, measure)
 
 
 def _nn_housing(split: int, metric: Metric) -> Problem:
-    return _housing("nn_housing", *_split("boston_housing", split), split)
+    return _housing("nn_housing", _split(HOUSING, split), split)
 
 
 def _nnet_boston(seed: int, metric: Metric) -> Problem:
-    return _housing("nnet_boston", *_dealt("boston_housing", (8, 1, 1)), seed)
+    return _housing("nnet_boston", _dealt(HOUSING, (8, 1, 1)), seed)
 
 
-def _cancer(train: Rows, validation: Rows) -> tuple[Rows, Rows]:
-    """The rows as a network takes them."""
-    classes = np.unique(table("breast_cancer_wisconsin")[1])
-    rows = Rows(_to_unit(train.X, train.X), _one_hot(train.Y, classes))
-    return rows, Rows(_to_unit(train.X, validation.X), _one_hot(validation.Y, classes))
+def _labelled(name: str, parts: Parts, scaled: Callable[[Array, Array], Array]) -> Parts:
+    """The rows as a network that tells the classes of a data set apart takes them."""
+    classes = np.unique(table(name)[1])
+    train, validation = (
+        Rows(scaled(parts[0].X, part.X), np.asarray(part.Y[:, None] == classes, dtype=np.float64))
+        for part in parts
+    )
+    return train, validation
 
 
-def _housing(name: str, train: Rows, validation: Rows, seed: int) -> Problem:
-    half_range = float(np.ptp(train.Y)) / 2.0
-    rows = Rows(_to_unit(train.X, train.X), _to_unit(train.Y, train.Y)[:, None])
-    unseen = Rows(_to_unit(train.X, validation.X), _to_unit(train.Y, validation.Y)[:, None])
+def _classifier(train: Training, parts: Parts, seed: int, metric: Metric) -> Model:
+    def measure(params: Mapping[str, Any]) -> Measured:
+        return _judged(_outputs(train, parts, params, seed), parts[1].Y, metric)
+
+    return measure
+
+
+def _housing(name: str, parts: Parts, seed: int) -> Problem:
+    train, half_range = parts[0], float(np.ptp(parts[0].Y)) / 2.0
+    rows, unseen = (Rows(_to_unit(train.X, part.X), _to_unit(train.Y, part.Y)[:, None]) for part in parts)
 
     def measure(params: Mapping[str, Any]) -> Measured:
-        errors = half_range * (_trained(rows, unseen, params, seed) - unseen.Y)
+        errors = half_range * (_outputs(levenberg_marquardt, (rows, unseen), params, seed) - unseen.Y)
         return Measured(20.0 - float(np.mean(errors**2)))
 
     return Problem(name, LEVENBERG_MARQUARDT, measure)
 
 
-def _trained(rows: Rows, unseen: Rows, params: Mapping[str, Any], seed: int) -> Array:
-    neurons, mu, mu_dec, mu_inc = (float(params[name]) for name in LEVENBERG_MARQUARDT.parameters)
-    return levenberg_marquardt(rows, unseen, int(neurons), mu, mu_dec, mu_inc, seed).outputs
+def _outputs(train: Training, parts: Parts, params: Mapping[str, Any], seed: int) -> Array:
+    """What a network trained with these params says of the validation rows."""
+    settings = {name: float(value) for name, value in params.items()} | {"neurons": int(params["neurons"])}
+    return train(*parts, **settings, seed=seed).outputs
 
 
 def _judged(outputs: Array, targets: Array, metric: Metric) -> Measured:
@@ -240,10 +241,6 @@ def _to_unit(train: Array, X: Array) -> Array:
     """X scaled so that the range of the training rows becomes [-1, 1]."""
     low, high = train.min(axis=0), train.max(axis=0)
     return np.asarray(2.0 * (X - low) / (high - low) - 1.0)
-
-
-def _one_hot(y: Array, classes: Array) -> Array:
-    return np.asarray(y[:, None] == classes, dtype=np.float64)
 
 
 BOX = 5.12  # half the width of the usual box of Dropwave and Rastrigin
