@@ -20,9 +20,9 @@ from bopp.data import Array, Data, History
 from bopp.fit import MAP
 from bopp.optimizer import Optimizer
 from bopp.paper.experiment import GRADIENTS, recipe_of
-from bopp.paper.markdown import markdown
 from bopp.paper.problems import SYNTHETIC, problem
 from bopp.paper.runs import ACQUISITIONS, Key, Setting
+from bopp.paper.table import markdown
 from bopp.search import Direct, Gradients, Score, Search
 from bopp.space import Space
 from bopp.threads import one_thread

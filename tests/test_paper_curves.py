@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
-from bopp.paper.curves import courses, lines
+from bopp.paper.curves import courses
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Key, Run, Variant
+from bopp.paper.table import _panels
 
 
 def run(
@@ -44,7 +45,7 @@ def test_the_very_same_curve_bears_nothing_out() -> None:
 def test_panels_are_counted_and_the_control_stands_apart() -> None:
     better, worse = (8.0, 7.0, 6.0, 5.0, 4.0), (9.0, 9.0, 9.0, 9.0, 9.0)
     runs = [PLAIN, run("pp01", *worse), run("pp001", *better), run("pp0", *better)]
-    text = lines(runs, initial=1)
+    text = _panels(runs, initial=1)
     counts = {row.split("|")[1].strip(): row.split("|")[2].strip() for row in text if row.startswith("| ")}
     assert counts["PP01"] == "0 of 1"
     assert counts["PP001"] == counts["at least one of these"] == counts["PP0 (control)"] == "1 of 1"
@@ -54,12 +55,12 @@ def test_panels_are_counted_and_the_control_stands_apart() -> None:
 def test_only_the_papers_own_problems_are_panels(problem: str) -> None:
     runs = [run("bo", 2.0, 1.0, problem=problem), run("pp0", 2.0, 0.5, problem=problem)]
     assert courses(runs, initial=1) == []
-    assert lines(runs, initial=1) == []
+    assert _panels(runs, initial=1) == []
 
 
 def test_a_panel_without_a_variant_does_not_count_for_it() -> None:
     others = [run("bo", 2.0, 1.0, problem="dropwave"), run("pp01", 2.0, 0.5, problem="dropwave")]
-    text = lines([PLAIN, run("pp0", *PLAIN.values), *others], initial=1)
+    text = _panels([PLAIN, run("pp0", *PLAIN.values), *others], initial=1)
     counts = {row.split("|")[1].strip(): row.split("|")[2].strip() for row in text if row.startswith("| ")}
     assert counts["PP01"] == "1 of 1"
     assert counts["PP0 (control)"] == "0 of 1"

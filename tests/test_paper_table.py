@@ -7,9 +7,8 @@ import pytest
 from bopp.errors import PaperError
 from bopp.paper.cells import cells
 from bopp.paper.machine import this_machine
-from bopp.paper.markdown import NOTHING
 from bopp.paper.runs import Acquisition, Folder, Kernel, Key, Maximiser, Run, Setting, Variant
-from bopp.paper.table import as_rows, render
+from bopp.paper.table import NOTHING, as_rows, render
 
 
 @pytest.fixture

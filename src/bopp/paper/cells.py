@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -13,36 +14,50 @@ from bopp.paper.published import TITLES, Average, no_worse, published
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Acquisition, Folder, Kernel, Maximiser, Run, Variant
 from bopp.paper.statistics import Comparison, Pairs, compare
 
+Where = tuple[Acquisition, str, Variant]
+
 
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One problem, acquisition and variant: our runs, the paper's figure, and BO-PP against BO.
 
     Args:
-        final: the best value of each run; `repeats` says which runs.
-        accuracy: plain accuracy at these, where it is recorded and is not itself the value.
+        runs: in order of their repeats, each after so many initial points.
         pairs: the repeats that BO has too; None for BO itself and if BO has not been run.
         comparison: of these pairs; None if there are too few.
     """
 
-    problem: str
     acquisition: Acquisition
+    problem: str
     variant: Variant
-    regret: bool
-    repeats: tuple[int, ...]
-    final: Array
-    accuracy: Array | None
-    paper: Average | None
-    pairs: Pairs | None = None
-    comparison: Comparison | None = None
+    runs: Sequence[Run]
+    initial: int
+    pairs: Pairs | None
+    comparison: Comparison | None
+
+    @property
+    def final(self) -> Array:
+        """The best value of each run."""
+        return np.array([run.curve(self.initial)[-1] for run in self.runs])
 
     @property
     def ours(self) -> Average:
         return Average(float(self.final.mean()), float(self.final.std()))
 
     @property
-    def runs(self) -> int:
-        return len(self.final)
+    def paper(self) -> Average | None:
+        ard = self.runs[0].key.kernel == "ard"
+        return published(self.problem, self.acquisition, self.variant) if ard else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Mean plain accuracy at the best values, where it is recorded and is not itself the value."""
+        found = [
+            run.accuracy[run.values.index(best)]
+            for run, best in zip(self.runs, self.final, strict=True)
+            if run.accuracy and run.accuracy != run.values
+        ]
+        return float(np.mean(found)) if len(found) == len(self.runs) else None
 
     @property
     def no_worse(self) -> bool:
@@ -54,46 +69,37 @@ class Cell:
         plain = published(self.problem, self.acquisition, "bo")
         if self.variant == "bo" or self.paper is None or plain is None:
             return False
-        return no_worse(self.paper.mean, plain.mean, self.regret)
+        return no_worse(self.paper.mean, plain.mean, self.runs[0].regret)
 
 
 def cells(folder: Folder, kernel: Kernel = "ard", maximiser: Maximiser = "direct") -> list[Cell]:
     """What the runs of a folder say, cell by cell, in the order of the paper."""
-    initial = folder.setting.initial
-    groups: dict[tuple[str, Acquisition, Variant], list[Run]] = {}
-    for run in folder.runs():
+    runs, initial = folder.runs(), folder.setting.initial
+    groups: dict[Where, list[Run]] = {}
+    for run in runs:
         if (run.key.kernel, run.key.maximiser) == (kernel, maximiser):
-            groups.setdefault((run.key.problem, run.key.acquisition, run.key.variant), []).append(run)
+            groups.setdefault((run.key.acquisition, run.key.problem, run.key.variant), []).append(run)
     if not groups:
-        there = sorted({f"{run.key.kernel} and {run.key.maximiser}" for run in folder.runs()})
+        there = sorted({f"{run.key.kernel} and {run.key.maximiser}" for run in runs})
         text = f"{folder.path} holds no runs with kernel {kernel!r} and maximiser {maximiser!r}"
         raise PaperError(text + (f", only with {'; '.join(there)}" if there else ""))
-    order = [*TITLES, *sorted({key[0] for key in groups} - set(TITLES))]
-    found: list[Cell] = []
-    for where in ((problem, acquisition) for acquisition in ACQUISITIONS for problem in order):
-        row = [_cell(groups[key], initial) for variant in VARIANTS if (key := (*where, variant)) in groups]
-        plain = row[0] if row and row[0].variant == "bo" else None
-        found += [_paired(plain, cell) if plain else cell for cell in row]
-    comparisons = iter(compare([cell.pairs for cell in found if cell.pairs]))
-    return [replace(cell, comparison=next(comparisons)) if cell.pairs else cell for cell in found]
+    problems = [*TITLES, *sorted({problem for _, problem, _ in groups} - TITLES.keys())]
+    order = [where for where in product(ACQUISITIONS, problems, VARIANTS) if where in groups]
+    pairs: dict[Where, Pairs] = {}
+    for where in order:
+        acquisition, problem, variant = where
+        if variant != "bo" and (plain := groups.get((acquisition, problem, "bo"))):
+            pairs[where] = _pairs(plain, groups[where], initial)
+    comparisons = compare(pairs)
+    return [Cell(*where, groups[where], initial, pairs.get(where), comparisons.get(where)) for where in order]
 
 
-def _cell(runs: Sequence[Run], initial: int) -> Cell:
-    key, regret = runs[0].key, runs[0].regret
-    final = np.array([run.curve(initial)[-1] for run in runs])
-    accuracies = [
-        run.accuracy[run.values.index(best)] for run, best in zip(runs, final, strict=True) if run.accuracy
-    ]
-    apart = any(run.accuracy != run.values for run in runs) and len(accuracies) == len(runs)
-    accuracy = np.array(accuracies) if apart else None
-    paper = published(key.problem, key.acquisition, key.variant) if key.kernel == "ard" else None
-    repeats = tuple(run.key.repeat for run in runs)
-    return Cell(key.problem, key.acquisition, key.variant, regret, repeats, final, accuracy, paper)
-
-
-def _paired(plain: Cell, cell: Cell) -> Cell:
-    """The cell with the repeats that BO has too."""
-    if plain is cell:
-        return cell
-    _, here, there = np.intersect1d(cell.repeats, plain.repeats, return_indices=True)
-    return replace(cell, pairs=Pairs(plain.final[there], cell.final[here], cell.regret))
+def _pairs(plain: Sequence[Run], variant: Sequence[Run], initial: int) -> Pairs:
+    """The results of the repeats that both have."""
+    bo, ours = ({run.key.repeat: run.curve(initial)[-1] for run in some} for some in (plain, variant))
+    both = [repeat for repeat in ours if repeat in bo]
+    return Pairs(
+        np.array([bo[repeat] for repeat in both]),
+        np.array([ours[repeat] for repeat in both]),
+        variant[0].regret,
+    )

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bopp.paper.markdown import markdown
 from bopp.paper.problems import REAL
-from bopp.paper.published import HEADS, TITLES, no_worse
-from bopp.paper.runs import VARIANTS, Acquisition, Kernel, Run, Variant
+from bopp.paper.published import TITLES, no_worse
+from bopp.paper.runs import Acquisition, Kernel, Run, Variant
 
 Panel = tuple[str, Acquisition, Kernel]
 
@@ -54,11 +53,10 @@ def courses(runs: Sequence[Run], initial: int) -> list[Course]:
         if variant == "bo" or not both:
             continue
         regret = those[both[0]].regret
-        means = (np.mean([some[r].curve(initial)[1:] for r in both], axis=0) for some in (those, plain))
-        pairs = [(float(ours), float(bo)) for ours, bo in zip(*means, strict=True)]
-        kept = np.mean([no_worse(ours, bo, regret) for ours, bo in pairs])
-        lost = np.mean([no_worse(bo, ours, regret) for ours, bo in pairs])
-        found.append(Course(panel, variant, float(kept), float(1.0 - lost)))
+        ours, bo = (np.mean([some[r].curve(initial)[1:] for r in both], axis=0) for some in (those, plain))
+        kept = [no_worse(*pair, regret) for pair in zip(ours, bo, strict=True)]
+        lost = [no_worse(*pair, regret) for pair in zip(bo, ours, strict=True)]
+        found.append(Course(panel, variant, float(np.mean(kept)), float(1.0 - np.mean(lost))))
     return found
 
 
@@ -66,27 +64,3 @@ def _in_paper(panel: Panel) -> bool:
     """Whether the paper has a figure of it."""
     problem, acquisition, kernel = panel
     return problem in TITLES and (kernel == "ard" or (acquisition == "ucb" and problem in REAL))
-
-
-def lines(runs: Sequence[Run], initial: int) -> list[str]:
-    """In how many panels the claim holds, as Markdown."""
-    found = courses(runs, initial)
-    if not found:
-        return []
-    *three, control = VARIANTS[1:]
-    groups = {HEADS[variant]: [variant] for variant in three}
-    rows = []
-    for name, variants in (groups | {"at least one of these": three, HEADS[control]: [control]}).items():
-        chosen = [course for course in found if course.variant in variants]
-        panels = len({course.panel for course in chosen})
-        kept = {course.panel for course in chosen if course.almost_always_no_worse}
-        better = {course.panel for course in chosen if course.almost_always_better}
-        rows.append([name, f"{len(kept)} of {panels}", f"{len(better)} of {panels}"])
-    return [
-        'The paper says of its figures that on each problem "at least one curve" of BO-PP is "almost',
-        'always" above that of BO, that is better. Counted here: panels, one for each problem in each',
-        f"figure, where a variant's mean is no worse than BO's in {ALMOST:.0%} of the iterations and better",
-        f"in some, to four decimals; and where it is better in {ALMOST:.0%}.",
-        "",
-        *markdown(["", "no worse", "better"], rows),
-    ]

@@ -4,23 +4,32 @@ A difference is positive where BO-PP is better, for a regret and for f alike. Ze
 neither side in the sign test, and Wilcoxon's test drops them, as he did himself. His test is exact, also
 where differences are of equal size and share their ranks. Confidence intervals are 95 % bootstrap
 percentiles, and come out the same each time.
+
+Plain BO is held against the paper's own figures by two measures. One is kind: our mean is within the standard
+deviation of the paper's runs. The other is strict: Welch's t test of the two means, from their standard
+deviations and numbers of runs; it finds small differences, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy import stats
 
 from bopp.data import Array
-from bopp.paper.published import DECIMALS, no_worse
+from bopp.paper.published import DECIMALS, RUNS, Average, even, no_worse
 from bopp.paper.runs import rounded
+
+K = TypeVar("K", bound=Hashable)
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 FEWEST = 2  # pairs needed for a comparison
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +84,7 @@ class Summary:
         no_worse: cells whose mean is no worse than that of BO, the paper's criterion.
         sign: p of the sign test over all pairs, each taken as independent of the others.
         effect: mean difference in standard deviations of BO in the cell, each cell counting the same; `low`
-            and `high` are its confidence interval, from repeats resampled within cells. None if
+            and `high` are its confidence interval, from repeats resampled within cells. NaN if
             `varied` is 0.
         varied: how many cells `effect` averages: those where BO's standard deviation is not 0.0000.
     """
@@ -87,31 +96,40 @@ class Summary:
     losses: int
     ties: int
     sign: float
-    effect: float | None
-    low: float | None
-    high: float | None
+    effect: float
+    low: float
+    high: float
     varied: int
 
 
-def compare(cells: Sequence[Pairs]) -> list[Comparison | None]:
-    """BO-PP against BO in each cell, or None if there are too few pairs to say anything."""
-    found = [_compare(cell) if len(cell.plain) >= FEWEST else None for cell in cells]
-    wilcoxon = iter(holm([each.wilcoxon for each in found if each]))
-    sign = iter(holm([each.sign for each in found if each]))
-    return [
-        replace(each, wilcoxon_holm=float(next(wilcoxon)), sign_holm=float(next(sign))) if each else None
-        for each in found
-    ]
+@dataclass(frozen=True)
+class Agreement:
+    """A mean of ours beside the paper's; t is positive where ours is larger.
+
+    t and p are None where there is nothing to test: a single run, or no run that differs from another.
+    """
+
+    within: bool
+    t: float | None = None
+    p: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        return self.p is not None and self.p < SIGNIFICANT
 
 
-def _compare(pairs: Pairs) -> Comparison:
-    differences = pairs.differences
-    low, high = interval(differences)
-    wins, losses, ties = _score(differences)
-    wilcoxon = signed_ranks(differences[differences != 0.0])
-    sign, mean = sign_test(wins, losses), float(differences.mean())
-    given = len(differences), mean, low, high, wins, losses, ties
-    return Comparison(*given, wilcoxon, sign, wilcoxon_holm=wilcoxon, sign_holm=sign)
+def compare(cells: Mapping[K, Pairs]) -> dict[K, Comparison]:
+    """BO-PP against BO in each cell that has enough pairs to say anything."""
+    cells = {where: pairs for where, pairs in cells.items() if len(pairs.plain) >= FEWEST}
+    differences = [pairs.differences for pairs in cells.values()]
+    scores = [_score(each) for each in differences]
+    wilcoxon = [signed_ranks(each) for each in differences]
+    sign = [sign_test(wins, losses) for wins, losses, _ in scores]
+    p_values = zip(wilcoxon, sign, holm(wilcoxon), holm(sign), strict=True)
+    return {
+        where: Comparison(len(each), float(each.mean()), *interval(each), *score, *p)
+        for where, each, score, p in zip(cells, differences, scores, p_values, strict=True)
+    }
 
 
 def summarise(cells: Sequence[Pairs]) -> Summary:
@@ -119,7 +137,7 @@ def summarise(cells: Sequence[Pairs]) -> Summary:
     cells = [cell for cell in cells if len(cell.plain) >= FEWEST]
     wins, losses, ties = _score(np.concatenate([cell.differences for cell in cells] or [np.empty(0)]))
     varied = [cell for cell in cells if round(float(cell.plain.std()), DECIMALS) > 0.0]
-    effect = low = high = None
+    effect = low = high = math.nan
     if varied:
         standardised = [cell.differences / cell.plain.std() for cell in varied]
         rng = np.random.default_rng(0)
@@ -140,11 +158,27 @@ def summarise(cells: Sequence[Pairs]) -> Summary:
     )
 
 
+def agreement(ours: Average, runs: int, paper: Average, paper_runs: int = RUNS) -> Agreement:
+    """Whether our mean is within one sd of the paper's mean, and Welch's test; both to the paper's digits."""
+    ours = Average(*(round(even(value), DECIMALS) for value in ours))
+    within = round(abs(ours.mean - paper.mean) - paper.sd, DECIMALS) <= 0.0
+    if runs < 2 or ours.sd == paper.sd == 0.0:
+        return Agreement(within)
+    sides = [
+        part
+        for average, n in ((ours, runs), (paper, paper_runs))
+        for part in (average.mean, average.sd * math.sqrt(n / (n - 1)), n)  # from population to sample sd
+    ]
+    found = stats.ttest_ind_from_stats(*sides, equal_var=False)
+    return Agreement(within, float(found.statistic), float(found.pvalue))
+
+
 def signed_ranks(differences: Array) -> float:
-    """p of Wilcoxon's test of differences none of which is 0: exact, given the ranks that they have or share.
+    """p of Wilcoxon's test: exact, given the ranks that the differences other than 0 have or share.
 
     SciPy's is exact only where no two are of equal size, and its approximation is poor for few.
     """
+    differences = differences[differences != 0.0]
     ranks = np.rint(2.0 * stats.rankdata(np.abs(differences))).astype(int)  # doubled: shared ones are halves
     chances = np.ones(1)  # of each sum of the ranks of positive differences, if signs are tossed
     for rank in ranks:
@@ -158,13 +192,13 @@ def sign_test(wins: int, losses: int) -> float:
     return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
-def holm(p_values: Sequence[float]) -> Array:
+def holm(p_values: Sequence[float]) -> list[float]:
     """The p values, adjusted for their number by Holm's method, in the order given."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
-    return adjusted
+    return adjusted.tolist()
 
 
 def interval(values: Array) -> tuple[float, float]:
