@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from bopp import acquisition as acquisitions
 from bopp import outcome
 from bopp.errors import PaperError
-from bopp.fit import MAP, Fit, SliceSampling
+from bopp.fit import MAP, SliceSampling
 from bopp.initial import Uniform
 from bopp.kernels import SquaredExponential
 from bopp.optimizer import Optimizer
@@ -85,23 +85,19 @@ def recipe_of(key: Key, setting: Setting) -> Recipe:
     if key.acquisition == "ucb" and setting.count_initial:
         later = acquisitions.UCB(lambda t, d: acquisitions.paper_beta(t + setting.initial, d))
         recipe = replace(recipe, acquisition=later)
+    fit = recipe.fit
+    if isinstance(fit, MAP) and setting.fit == "starts":
+        fit = replace(fit, starts=STARTS, refit=REFIT)
+    elif isinstance(fit, MAP) and setting.fit == "bayesian":
+        fit = SliceSampling(**vars(fit))
     return replace(
         recipe,
         kernel=SquaredExponential(ard=key.kernel == "ard"),
-        fit=_fitting(recipe.fit, setting),
+        fit=fit,
         search=recipe.search if key.maximiser == "direct" else GRADIENTS,
         initial=Uniform(setting.initial),
         outcome=outcome.raw if setting.outcome == "raw" else outcome.standardised,
     )
-
-
-def _fitting(paper: Fit, setting: Setting) -> Fit:
-    """How length-scales are found; the signal variance and the noise are the paper's, whichever way."""
-    if not isinstance(paper, MAP) or setting.fit == "likelihood":
-        return paper
-    if setting.fit == "starts":
-        return replace(paper, starts=STARTS, refit=REFIT)
-    return SliceSampling(**vars(paper))
 
 
 def instance_of(key: Key, setting: Setting) -> int:
@@ -163,7 +159,7 @@ def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> 
     """Perform and keep the runs, `workers` at a time, and yield each key as it is done."""
     load(keys, setting)
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (os.getpid(),))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin)
     try:
         with _interrupts_held_back():  # the workers are started here
             futures = {pool.submit(_perform_and_keep, folder.path, key, setting): key for key in keys}
@@ -195,13 +191,13 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(parent: int) -> None:
-    """Make a worker exit when its parent is gone, however it ended, and leave Ctrl-C to the parent."""
+def _begin() -> None:
+    """Leave Ctrl-C to the parent, and end with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+def _end_with_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+    os._exit(1)
