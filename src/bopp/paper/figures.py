@@ -19,7 +19,7 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import PaperError
 from bopp.paper.problems import REAL, SHIFTED, SYNTHETIC
-from bopp.paper.published import title
+from bopp.paper.published import HEADS, title
 from bopp.paper.runs import VARIANTS, Acquisition, Folder, Kernel, Maximiser, Run, Variant, made
 from bopp.view.canvas import canvas, save
 
@@ -244,6 +244,4 @@ def _first(curve: Curve) -> int:
 
 
 def _label(acquisition: Acquisition, variant: Variant) -> str:
-    if variant == "bo":
-        return acquisition.upper()
-    return f"{acquisition.upper()}-{variant.upper()}" + (" (control)" if variant == "pp0" else "")
+    return acquisition.upper() + ("" if variant == "bo" else f"-{HEADS[variant]}")
