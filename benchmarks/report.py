@@ -3,10 +3,12 @@
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import date
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).parent.parent
 
@@ -15,6 +17,16 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
     """A Markdown table."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def versions_table(peers: Iterable[str], notes: dict[str, Any]) -> str:
+    """With which versions each peer ran, where and when."""
+    rows = []
+    for peer in (peer for peer in peers if peer in notes):
+        note = notes[peer]
+        versions = ", ".join(f"{name} {version}" for name, version in note["versions"].items())
+        rows.append([peer, versions, note["python"], note["machine"], note["date"]])
+    return markdown(["peer", "versions", "Python", "machine", "date"], rows)
 
 
 def publish(parts: list[str], out: Path | None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contest.peers import PEERS, Entry
+from report import processor
 
 BENCHMARKS = Path(__file__).parent.parent
 KEPT = {  # the records of the table are part of the repository, those of choosing are not
@@ -70,11 +71,3 @@ def note_versions(path: Path, peers: Iterable[str], entries: Mapping[str, Entry]
         }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(dict(sorted(notes.items())), indent=2) + "\n")
-
-
-def processor() -> str:
-    """The model of the processor, as far as the system tells."""
-    information = Path("/proc/cpuinfo")
-    lines = information.read_text().splitlines() if information.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown processor"

@@ -28,7 +28,7 @@ from contest.standings import (
     standings,
 )
 from contest.statistics import Scores, scores
-from report import heading, markdown
+from report import heading, markdown, versions_table
 
 FUNCTIONS = "### Function by function"
 CANNOT = "not made for the spaces of the tasks left out"
@@ -73,7 +73,7 @@ def page(results: Path, pictures: Path, folder: Path) -> str:
         "## Who ran on less",
         _limits(found),
         "## Versions",
-        _versions(read_json(results / "versions.json") or {}),
+        versions_table(PEERS, read_json(results / "versions.json") or {}),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -239,16 +239,6 @@ def _parts(kept: dict[str, Any] | None) -> list[str]:
     ]
     columns = ["", "group", "mean log10 regret", "difference from the default, dex", "95 % interval"]
     return ["## What each part of the default brings", kept.get("about", ""), markdown(columns, rows)]
-
-
-def _versions(notes: dict[str, Any]) -> str:
-    """With which versions each peer ran, where and when."""
-    rows = []
-    for peer in (peer for peer in PEERS if peer in notes):
-        note = notes[peer]
-        versions = ", ".join(f"{name} {version}" for name, version in note["versions"].items())
-        rows.append([peer, versions, note["python"], note["machine"], note["date"]])
-    return markdown(["peer", "versions", "Python", "machine", "date"], rows)
 
 
 def readme(results: Path) -> str:

@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,7 +26,7 @@ import bopp
 from contest.peers import PEERS, Factory
 from contest.points import given_points
 from contest.records import BENCHMARKS, Record, append, file_of, recorded
-from contest.task import Task
+from contest.task import Params, Task
 
 MODULES = {  # which module has the tasks of a group
     "bbob": "contest.bbob",
@@ -52,18 +52,10 @@ def run(task: Task, factory: Factory, peer: str = "", evaluations: int | None = 
     space, points, clock = bopp.Space(task.space), given_points(task), Clock()
     most = min(task.budget, evaluations or task.budget)
     optimizer = factory(task.space, task.seed, most, task.noisy)
-    seen: set[tuple[tuple[str, Any], ...]] = set()
     best: list[tuple[int, float]] = []
     lowest, repeats, failed = math.inf, 0, 0
-    for number in range(most):
-        if number < len(points):
-            params = points[number]
-        else:
-            with clock:
-                asked = optimizer.ask()
-            params = space.check(space.cut(asked))
-            repeats += tuple(params.items()) in seen
-        seen.add(tuple(params.items()))
+    for number, (params, repeated) in enumerate(proposals(optimizer, space, points, most, clock)):
+        repeats += repeated
         value, truth = task.evaluate(dict(params), number)
         failed += value is None
         if truth < lowest:
@@ -91,6 +83,23 @@ class Clock:
 
     def __exit__(self, *_: object) -> None:
         self.seconds += time.process_time() - self._began
+
+
+def proposals(
+    optimizer: Any, space: bopp.Space, points: Sequence[Params], count: int, clock: Clock
+) -> Iterator[tuple[Params, bool]]:
+    """The given points, then what a peer asks for, and whether it asks for one of those before it again."""
+    seen: set[tuple[tuple[str, Any], ...]] = set()
+    for number in range(count):
+        if number < len(points):
+            params, repeated = points[number], False
+        else:
+            with clock:
+                asked = optimizer.ask()
+            params = space.check(space.cut(asked))
+            repeated = tuple(params.items()) in seen
+        seen.add(tuple(params.items()))
+        yield params, repeated
 
 
 def tasks_of(group: str, part: str) -> list[Task]:

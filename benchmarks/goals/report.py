@@ -13,7 +13,7 @@ from goals.problems import PARTS
 from goals.records import KEPT, Record
 from goals.scores import fields, read_all, scores
 from goals.standings import TIMES
-from report import heading, markdown
+from report import heading, markdown, versions_table
 
 WHAT = {"constrained": "log10 regret", "objectives": "log10 missing"}
 TITLES = {"constrained": "## One objective, with constraints", "objectives": "## Several objectives"}
@@ -79,7 +79,7 @@ def page() -> str:
         *(part for group in TITLES for part in _section(records, "table", group, peers)),
         *_speed(read_json(folder / "speed.json")),
         "## Versions",
-        _versions(read_json(folder / "versions.json") or {}),
+        versions_table(PEERS, read_json(folder / "versions.json") or {}),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -155,13 +155,3 @@ def _speed(kept: dict[str, Any] | None) -> list[str]:
         kept["about"],
         markdown(["", "CPU s", "as a multiple of bopp with one objective"], rows),
     ]
-
-
-def _versions(notes: dict[str, Any]) -> str:
-    """With which versions each peer ran, where and when."""
-    rows = []
-    for peer in (peer for peer in PEERS if peer in notes):
-        note = notes[peer]
-        versions = ", ".join(f"{name} {version}" for name, version in note["versions"].items())
-        rows.append([peer, versions, note["python"], note["machine"], note["date"]])
-    return markdown(["peer", "versions", "Python", "machine", "date"], rows)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 import bopp
 from contest.records import append, recorded
-from contest.runs import Clock, execute_apart
+from contest.runs import Clock, execute_apart, proposals
 from goals.peers import PEERS
 from goals.peers.peer import Factory
 from goals.problem import BUDGET, Outcome, Problem
@@ -28,17 +28,9 @@ def run(problem: Problem, factory: Factory, seed: int, peer: str = "", evaluatio
     space, points, clock = bopp.Space(problem.space), problem.given_points(seed), Clock()
     optimizer = factory(problem, seed)
     outcomes: list[Outcome] = []
-    seen: set[tuple[tuple[str, Any], ...]] = set()
     repeats = 0
-    for number in range(evaluations):
-        if number < len(points):
-            params = points[number]
-        else:
-            with clock:
-                asked = optimizer.ask()
-            params = space.check(space.cut(asked))
-            repeats += tuple(params.items()) in seen
-        seen.add(tuple(params.items()))
+    for params, repeated in proposals(optimizer, space, points, evaluations, clock):
+        repeats += repeated
         outcomes.append(problem.evaluate(params))
         with clock:
             optimizer.tell(params, outcomes[-1])

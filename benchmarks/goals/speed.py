@@ -10,12 +10,12 @@ from typing import cast
 
 import bopp
 from contest.points import sobol_points
-from contest.records import processor
 from goals.peers import PEERS
 from goals.peers.peer import Factory
 from goals.problem import Array, Columns, Problem
 from goals.problems import PROBLEMS
 from goals.records import KEPT
+from report import processor
 from speed import fresh
 
 TWO = PROBLEMS["dtlz2-2"]
