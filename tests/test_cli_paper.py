@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from bopp.cli import terminal
-from bopp.paper import datasets, experiment, problems, table, theory_figures
+from bopp.paper import experiment, problems, table, theory_figures
 from bopp.paper.problems import REAL, SYNTHETIC
 from bopp.paper.runs import ACQUISITIONS, VARIANTS, Folder, Key, Run, Setting
-from support.commands import Bopp, Ended
+from support.commands import Bopp
+from support.studies import assert_refused
 
 COMMANDS = ("run", "table", "figures", "theory", "pack")
 ALL_COMMANDS = [
@@ -20,17 +21,6 @@ ALL_COMMANDS = [
     *("ask", "tell", "observe", "enqueue", "retry", "amend", "drop", "migrate", "delete", "paper"),
 ]
 TINY = Setting(iterations=2)
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """Problems and data are loaded anew."""
-    caches: tuple[Any, ...] = (experiment._loaded, problems._split, datasets.table)
-    for cached in caches:
-        cached.cache_clear()
-    yield
-    for cached in caches:
-        cached.cache_clear()
 
 
 class Request(NamedTuple):
@@ -69,16 +59,6 @@ def tiny(tmp_path: Path, made: list[Run]) -> Path:
     for run in made:
         folder.save(run)
     return folder.path
-
-
-def assert_refused(ended: Ended, *words: object) -> None:
-    """One line that says what was wrong, and exit code 2."""
-    assert ended.code == 2
-    assert ended.out == ""
-    assert ended.err.startswith("bopp: ")
-    assert ended.err.endswith("\n")
-    assert ended.err.count("\n") == 1
-    assert [word for word in map(str, words) if word not in ended.err] == []
 
 
 def listed(text: str) -> list[str]:
@@ -139,7 +119,7 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
     requests: list[Request],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert_refused(bopp("paper", *words), *named)
+    assert_refused(bopp("paper", *words), 2, *named)
     assert list(tmp_path.iterdir()) == []
     assert requests == []
 
@@ -147,7 +127,7 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
 @pytest.mark.parametrize("command", ["table", "figures", "pack"])
 def test_a_folder_without_an_experiment_is_one_line(bopp: Bopp, command: str, tmp_path: Path) -> None:
     for out in (tmp_path, tmp_path / "nowhere"):
-        assert_refused(bopp("paper", command, "--out", out), out, "holds no experiment", "bopp paper run")
+        assert_refused(bopp("paper", command, "--out", out), 2, out, "holds no experiment", "bopp paper run")
 
 
 def test_the_whole_experiment_is_the_papers(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
@@ -209,19 +189,6 @@ def test_quick_is_a_small_whole_of_which_parts_can_be_chosen(
     assert requests[1].setting == Setting(iterations=4)
 
 
-def test_ancestors_are_problems(bopp: Bopp, tmp_path: Path, requests: list[Request]) -> None:
-    assert bopp("paper", "run", "--out", tmp_path, "--problems", "ancestors").code == 0
-    assert {key.problem for key in requests[0].keys} == {"nnet_cancer", "nnet_boston"}
-
-
-def test_what_curves_show_can_be_packed_alone(bopp: Bopp, tiny: Path) -> None:
-    before = {run.key: run for run in Folder(tiny).runs()}
-    assert bopp("paper", "pack", "--out", tiny, "--curves").code == 0
-    assert {run.key: run for run in Folder(tiny).runs()} == {
-        key: run.best_so_far() for key, run in before.items()
-    }
-
-
 def test_only_what_is_missing_is_run(bopp: Bopp, tiny: Path, requests: list[Request]) -> None:
     words = "--problems dropwave --acquisitions ucb --variants bo,pp01 --repeats 3 --iterations 2"
     ended = bopp("paper", "run", "--out", tiny, *words.split())
@@ -266,8 +233,8 @@ def test_the_table_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert "| Dropwave, S_T" in ended.out
     assert "after 2 iterations; kernel ard, maximiser direct" in ended.out
-    assert_refused(bopp("paper", "table", "--out", tiny, "--kernel", "isotropic"), tiny, "isotropic")
-    assert_refused(bopp("paper", "table", "--out", tiny, "--maximiser", "gradients"), tiny, "gradients")
+    assert_refused(bopp("paper", "table", "--out", tiny, "--kernel", "isotropic"), 2, tiny, "isotropic")
+    assert_refused(bopp("paper", "table", "--out", tiny, "--maximiser", "gradients"), 2, tiny, "gradients")
 
 
 def test_the_table_for_other_programs(bopp: Bopp, tiny: Path) -> None:
@@ -287,12 +254,14 @@ def test_figures_of_a_tiny_experiment(bopp: Bopp, tiny: Path) -> None:
     assert all(line.startswith("no runs for figure-") for line in missing)
 
 
-def test_a_packed_experiment_gives_the_same_table(bopp: Bopp, tiny: Path) -> None:
-    before = bopp("paper", "table", "--out", tiny).out
-    ended = bopp("paper", "pack", "--out", tiny)
+@pytest.mark.parametrize("options", [(), ("--curves",)])
+def test_a_packed_experiment_gives_the_same_table(bopp: Bopp, tiny: Path, options: tuple[str, ...]) -> None:
+    runs, shown = Folder(tiny).runs(), bopp("paper", "table", "--out", tiny).out
+    ended = bopp("paper", "pack", "--out", tiny, *options)
     assert ended == (0, f"{tiny / 'runs.jsonl.gz'}\n", "")
     assert list((tiny / "runs").iterdir()) == []
-    assert bopp("paper", "table", "--out", tiny).out == before
+    assert Folder(tiny).runs() == ([run.best_so_far() for run in runs] if options else runs)
+    assert bopp("paper", "table", "--out", tiny).out == shown
 
 
 def test_theory_prints_its_check_and_its_pictures(

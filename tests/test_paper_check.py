@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bopp.errors import MissingExtra, RecipeError
+from bopp.errors import RecipeError
 from bopp.paper.check import Check, Schedule, check, summary
 from bopp.paper.theory_figures import draw, draw_regret, draw_trade
 
@@ -99,15 +98,6 @@ def test_a_plane_and_a_check_without_schedules_are_drawn(plane: Check) -> None:
     for found in (plane, check(draws=1, horizon=3, schedules=())):
         for figure in (draw_regret(found), draw_trade(found)):
             assert figure.axes
-
-
-def test_without_matplotlib_the_extra_is_named(
-    line: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name in ("matplotlib", "matplotlib.figure", "matplotlib.backends", "matplotlib.backends.backend_agg"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"bopp\[plot\]"):
-        draw(line, tmp_path)
 
 
 @pytest.mark.parametrize("wrong", [{"noise": 0.0}, {"delta": 2.0}, {"lengthscale": 0.0}])

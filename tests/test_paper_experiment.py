@@ -123,13 +123,6 @@ def test_length_scales_are_found_in_three_ways() -> None:
     assert drawn == SliceSampling(**vars(one))
 
 
-def test_several_climbs_and_draws_take_their_own_way() -> None:
-    key = Key(0, "hart6_shifted", "ei", "pp01", maximiser="gradients")
-    runs = [perform(key, Setting(iterations=4, fit=fit)) for fit in get_args(Fitting)]
-    assert len({run.values[:5] for run in runs}) == 1
-    assert len({run.values for run in runs}) == 3
-
-
 def test_noise_is_added_to_what_is_told_and_not_to_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[float] = []
     tell = bopp.Optimizer.tell
