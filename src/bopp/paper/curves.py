@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bopp.paper.problems import REAL
-from bopp.paper.published import TITLES, no_worse
+from bopp.paper.figures import PAPER
+from bopp.paper.published import no_worse
 from bopp.paper.runs import Acquisition, Kernel, Run, Variant
 
 Panel = tuple[str, Acquisition, Kernel]
+
+PANELS = {(problem, figure.acquisition, figure.kernel) for figure in PAPER for problem in figure.problems}
 
 ALMOST = 0.9  # of the iterations
 
@@ -44,7 +46,7 @@ def courses(runs: Sequence[Run], initial: int) -> list[Course]:
     groups: dict[tuple[Panel, Variant], dict[int, Run]] = {}
     for run in runs:
         panel = run.key.problem, run.key.acquisition, run.key.kernel
-        if _in_paper(panel) and run.key.maximiser == "direct":
+        if panel in PANELS and run.key.maximiser == "direct":
             groups.setdefault((panel, run.key.variant), {})[run.key.repeat] = run
     found = []
     for (panel, variant), those in groups.items():
@@ -58,9 +60,3 @@ def courses(runs: Sequence[Run], initial: int) -> list[Course]:
         lost = [no_worse(*pair, regret) for pair in zip(bo, ours, strict=True)]
         found.append(Course(panel, variant, float(np.mean(kept)), float(1.0 - np.mean(lost))))
     return found
-
-
-def _in_paper(panel: Panel) -> bool:
-    """Whether the paper has a figure of it."""
-    problem, acquisition, kernel = panel
-    return problem in TITLES and (kernel == "ard" or (acquisition == "ucb" and problem in REAL))
