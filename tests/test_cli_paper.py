@@ -197,20 +197,14 @@ def test_only_what_is_missing_is_run(bopp: Bopp, tiny: Path, requests: list[Requ
     assert requests[0].keys == [Key(2, "dropwave", "ucb", "bo"), Key(2, "dropwave", "ucb", "pp01")]
 
 
-def test_progress_is_a_line_now_and_then(
+def test_progress_is_a_line_now_and_then_and_a_bar_on_a_terminal(
     bopp: Bopp, tmp_path: Path, requests: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminal, "SPEAKS_EVERY", -1.0)
     words = "--problems dropwave --acquisitions ucb --variants bo --repeats 3"
     ended = bopp("paper", "run", "--out", tmp_path, *words.split())
     assert ended.err.splitlines()[:-1] == [f"{n} of 3 runs, about 0 min left" for n in (1, 2, 3)]
-
-
-def test_progress_is_a_bar_on_a_terminal(
-    bopp: Bopp, tmp_path: Path, requests: list[Request], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    words = "--problems dropwave --acquisitions ucb --variants bo --repeats 3"
     ended = bopp("paper", "run", "--out", tmp_path, *words.split())
     assert (ended.code, ended.out) == (0, "")
     assert "3/3" in ended.err

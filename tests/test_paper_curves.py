@@ -18,6 +18,12 @@ def run(
 PLAIN = run("bo", 9.0, 8.0, 7.0, 6.0, 5.0)
 
 
+def counted(runs: list[Run]) -> dict[str, str]:
+    """In how many panels each row of the table says that the claim holds."""
+    rows = [row.split("|") for row in _panels(runs, initial=1) if row.startswith("| ")]
+    return {row[1].strip(): row[2].strip() for row in rows}
+
+
 def test_shares_of_the_iterations_where_a_variant_is_no_worse_and_better() -> None:
     (course,) = courses([PLAIN, run("pp01", 9.0, 8.0, 6.0, 6.0, 5.5)], initial=1)
     assert course.panel == ("hart6", "ucb", "ard")
@@ -45,8 +51,7 @@ def test_the_very_same_curve_bears_nothing_out() -> None:
 def test_panels_are_counted_and_the_control_stands_apart() -> None:
     better, worse = (8.0, 7.0, 6.0, 5.0, 4.0), (9.0, 9.0, 9.0, 9.0, 9.0)
     runs = [PLAIN, run("pp01", *worse), run("pp001", *better), run("pp0", *better)]
-    text = _panels(runs, initial=1)
-    counts = {row.split("|")[1].strip(): row.split("|")[2].strip() for row in text if row.startswith("| ")}
+    counts = counted(runs)
     assert counts["PP01"] == "0 of 1"
     assert counts["PP001"] == counts["at least one of these"] == counts["PP0 (control)"] == "1 of 1"
 
@@ -60,8 +65,7 @@ def test_only_the_papers_own_problems_are_panels(problem: str) -> None:
 
 def test_a_panel_without_a_variant_does_not_count_for_it() -> None:
     others = [run("bo", 2.0, 1.0, problem="dropwave"), run("pp01", 2.0, 0.5, problem="dropwave")]
-    text = _panels([PLAIN, run("pp0", *PLAIN.values), *others], initial=1)
-    counts = {row.split("|")[1].strip(): row.split("|")[2].strip() for row in text if row.startswith("| ")}
+    counts = counted([PLAIN, run("pp0", *PLAIN.values), *others])
     assert counts["PP01"] == "1 of 1"
     assert counts["PP0 (control)"] == "0 of 1"
 

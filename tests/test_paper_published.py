@@ -20,13 +20,10 @@ def test_table_is_whole_and_sums_to_what_the_paper_prints() -> None:
     assert sum(cell.sd for cell in table) == pytest.approx(45.5188)
 
 
-def test_some_figures() -> None:
+def test_some_figures_and_none_of_the_control_and_shifted_problems() -> None:
     assert figure("dropwave", "ucb", "bo") == (0.2710, 0.1311)
     assert figure("rastrigin", "pi", "pp001") == (0.0, 0.0)
     assert figure("nn_housing", "ei", "pp0001") == (8.1992, 1.7971)
-
-
-def test_control_and_shifted_problems_are_not_in_the_paper() -> None:
     assert published("dropwave", "ucb", "pp0") is None
     assert published("dropwave_shifted", "ucb", "bo") is None
 

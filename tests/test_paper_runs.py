@@ -308,16 +308,13 @@ def test_a_file_in_the_place_of_a_folder_is_one_line(tmp_path: Path) -> None:
     assert path.read_text() == "no folder"
 
 
-def test_a_file_in_the_place_of_the_runs_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("no folder")
-    with pytest.raises(PaperError, match=rf"\Acannot write to {tmp_path / 'runs'}: .+\Z"):
-        Folder(tmp_path).prepare(Setting())
-
-
-def test_a_run_that_cannot_be_kept_is_one_line(folder: Folder) -> None:
+def test_what_cannot_be_written_is_one_line(folder: Folder) -> None:
     (folder.path / "runs").rmdir()
     with pytest.raises(PaperError, match=f"cannot write to {folder.path}"):
         folder.save(run(0))
+    (folder.path / "runs").write_text("no folder")
+    with pytest.raises(PaperError, match=rf"\Acannot write to {folder.path / 'runs'}: .+\Z"):
+        folder.prepare(Setting())
 
 
 @pytest.mark.parametrize("regret", [True, False])
