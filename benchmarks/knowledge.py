@@ -24,7 +24,7 @@ from scipy.stats import qmc, wilcoxon
 import bopp
 from bopp import pseudo
 from bopp.data import Data, History
-from bopp.informed import informed
+from bopp.informed import bind_knowledge
 from bopp.outcome import power
 from bopp.suggest import suggest
 from bopp.threads import one_thread
@@ -346,7 +346,7 @@ def costs(scenarios: list[str], n: int = 100, repeats: int = 15) -> dict[str, fl
         near = np.clip(function.minimiser + 0.15 * rng.standard_normal((n, 6)), 0.0, 1.0)
         X = rng.permutation(np.vstack([rng.random((n, 6)), near]))[: n + repeats + 1]
         y = np.array([-function.evaluate(u) for u in X])
-        asked[name] = problem.space, informed(bopp.Recipe.default(), known, problem), X, y
+        asked[name] = problem.space, bind_knowledge(bopp.Recipe.default(), known, problem), X, y
     for first in range(repeats + 1):
         for name, (space, recipe, X, y) in asked.items():
             rows = slice(first, first + n)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Recipe, pseudo
+from bopp import pseudo
 from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
-from bopp.bridges.sources import listed, translated
+from bopp.bridges.sources import translated
 from bopp.errors import BoppError, RecipeError, SpaceError
-from bopp.informed import informed
+from bopp.informed import as_policies
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Policy, Source, Sum
 from bopp.space import Params
@@ -35,11 +35,9 @@ class Scaler:
 
 def bound(source: Policy, translation: Translation) -> Source:
     """The source as the engine has it."""
-    problem = Problem.of(translation.space, "minimize")
-    (found,) = pseudo.sources(
-        informed(Recipe(pseudo=pseudo.none), [translated(source, translation)], problem).pseudo
-    )
-    return found
+    found = translated(source, translation)
+    assert isinstance(found, Source)
+    return found.bind(Problem(translation.space))
 
 
 @pytest.mark.parametrize(
@@ -179,9 +177,13 @@ def test_parameters_that_only_count_alike_are_not_exchanged(one: Foreign, other:
 
 def test_knowledge_is_one_policy_a_sum_or_a_list_of_them() -> None:
     guesses, limits = Guesses(near={"x": 0.5}), Limits(at_least=0.0)
-    assert listed(guesses) == (guesses,)
-    assert listed(guesses + limits) == listed([guesses, limits]) == listed([Sum((guesses, limits))])
-    assert listed(None) == listed(()) == ()
+    assert as_policies(guesses) == (guesses,)
+    assert (
+        as_policies(guesses + limits)
+        == as_policies([guesses, limits])
+        == as_policies([Sum((guesses, limits))])
+    )
+    assert as_policies(None) == as_policies(()) == ()
     for wrong in ("word", [1], [Images]):
         with pytest.raises(BoppError, match="knowledge"):
-            listed(wrong)
+            as_policies(wrong)

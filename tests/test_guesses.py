@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bopp import Choice, Float, Int, Optimizer, Recipe, minimize
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe, minimize
 from bopp import outcome as outcomes
 from bopp.data import Array, Data, History
 from bopp.errors import BoppError, RecipeError
@@ -154,7 +154,7 @@ STEERING = [
 @pytest.mark.parametrize(("space", "guess"), STEERING)
 def test_the_gradient_of_a_density_is_its_difference_quotient(space: Space, guess: Guesses) -> None:
     U = 0.05 + 0.9 * np.random.default_rng(3).random((8, space.dimension))
-    found = guess.bound(space, 1.0).favour(space, U)
+    found = guess.bind(Problem(space)).favour(space, U)
     assert found is not None
     density, by_u = found
 
@@ -435,4 +435,4 @@ def test_a_guess_without_a_level_is_meant_for_the_real_one(level: dict[str, int]
 def test_a_good_range_may_go_beyond_that_of_its_parameter() -> None:
     space = Space({"t": Float(20, 120)})
     for good in ((100, 353), (120, 353), (0, 20), (353, 0)):
-        Guesses(good={"t": good}).bound(space, 1.0)
+        Guesses(good={"t": good}).bind(Problem(space))

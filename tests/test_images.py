@@ -164,7 +164,7 @@ NUMBERS = Space({"n": Int(1, 9), "m": Int(1, 9), "p": Choice(list("uvw")), "q": 
 @settings(max_examples=25)
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from("uvw"), st.sampled_from("uvw"))
 def test_integers_and_options_are_exchanged_to_the_bit(n: int, m: int, p: str, q: str) -> None:
-    source = Images(exchange=(("n", "p"), ("m", "q"))).bound(NUMBERS, 1.0)
+    source = Images(exchange=(("n", "p"), ("m", "q"))).bind(Problem(NUMBERS))
     (image,) = source.twins(NUMBERS, NUMBERS.encode({"n": n, "m": m, "p": p, "q": q})[None, :])
     assert np.array_equal(image[0], NUMBERS.encode({"n": m, "m": n, "p": q, "q": p}))
 
@@ -186,7 +186,7 @@ def test_numbers_on_a_grid_are_mirrored_to_numbers_on_the_grid(
     parameter: Any, centre: float, pairs: list[tuple[float, float]]
 ) -> None:
     space = Space({"n": parameter})
-    source = Images(mirror={"n": centre}).bound(space, 1.0)
+    source = Images(mirror={"n": centre}).bind(Problem(space))
     for one, other in pairs:
         for a, b in ((one, other), (other, one)):
             image = source.twins(space, space.encode({"n": a})[None, :])[0, 0]
@@ -217,12 +217,12 @@ SNAPPED = CONDITIONAL.snap(np.array([[0.0, 0.2, 0.7, 0.1], [1.0, 0.2, 0.7, 0.1]]
     ],
 )
 def test_images_where_a_parameter_does_not_apply_are_points_of_the_space(source: Images) -> None:
-    found = source.bound(CONDITIONAL, 1.0).twins(CONDITIONAL, SNAPPED).reshape(-1, 4)
+    found = source.bind(Problem(CONDITIONAL)).twins(CONDITIONAL, SNAPPED).reshape(-1, 4)
     found = found[~np.isnan(found).any(axis=1)]
     inside = found[((found >= 0.0) & (found <= 1.0)).all(axis=1)]
     assert len(inside) > 0
     np.testing.assert_allclose(CONDITIONAL.snap(inside), inside, atol=1e-12)
-    (found,) = Images(exchange=("x", "y")).bound(CONDITIONAL, 1.0).twins(CONDITIONAL, SNAPPED)
+    (found,) = Images(exchange=("x", "y")).bind(Problem(CONDITIONAL)).twins(CONDITIONAL, SNAPPED)
     np.testing.assert_allclose(found[0], [0.0, 0.7, 0.2, 0.1])
     assert np.array_equal(found[1], SNAPPED[1])  # there is nothing to exchange
 
@@ -343,11 +343,11 @@ def test_a_function_that_returns_no_params_is_named_with_its_params(equal: Any, 
 
 def test_a_function_is_tried_at_a_few_points_of_every_branch_before_a_run() -> None:
     seen: list[Params] = []
-    Images(equal=lambda p: seen.append(p) or []).bound(CONDITIONAL, 1.0)  # type: ignore[func-returns-value]
+    Images(equal=lambda p: seen.append(p) or []).bind(Problem(CONDITIONAL))  # type: ignore[func-returns-value]
     assert len(seen) == 8
     assert {one["solver"] for one in seen} == {"sgd", "adam"}
     with pytest.raises(RecipeError, match=r"'adam'.*KeyError: 'x'"):
-        Images(equal=lambda p: dict(p, x=1.0 - p["x"])).bound(CONDITIONAL, 1.0)
+        Images(equal=lambda p: dict(p, x=1.0 - p["x"])).bind(Problem(CONDITIONAL))
 
 
 def test_a_function_may_take_its_params_by_keyword() -> None:
@@ -356,7 +356,7 @@ def test_a_function_may_take_its_params_by_keyword() -> None:
 
     ways: list[Any] = [lambda p: {"a": p["b"], "b": p["a"]}, lambda a, b: {"a": b, "b": a}, later]
     for equal in ways:
-        assert twins(Images(equal=equal).bound(PLANE, 1.0), PLANE, {"a": 0.1, "b": 0.7}) == [
+        assert twins(Images(equal=equal).bind(Problem(PLANE)), PLANE, {"a": 0.1, "b": 0.7}) == [
             [{"a": 0.7, "b": 0.1}]
         ]
     for problem in (Problem(PLANE), Problem(PLANE, fidelities={"epochs": [1, 9]})):

@@ -9,7 +9,7 @@ import pytest
 
 from bopp import Data, Float, Int, Known, Optimizer, Problem, Recipe
 from bopp.errors import RecipeError, StudyError
-from bopp.informed import informed
+from bopp.informed import bind_knowledge
 from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.pseudo import Cheap, Failed, Guesses, Images, Pending, Source, Sum, none, sources
 from bopp.suggest import suggest
@@ -27,7 +27,7 @@ def mirror(known: Known) -> Data:
 @pytest.mark.parametrize("nothing", [None, (), [], none, [none]])
 def test_without_knowledge_the_recipe_is_the_very_same(nothing: Any) -> None:
     for recipe in (*PRESETS, replace(DEFAULT, pseudo=mirror)):
-        assert informed(recipe, nothing, PROBLEM) is recipe
+        assert bind_knowledge(recipe, nothing, PROBLEM) is recipe
     assert Optimizer(SQUARE, recipe=DEFAULT, knowledge=nothing).recipe is DEFAULT
 
 
@@ -42,14 +42,14 @@ def test_without_knowledge_the_recipe_is_the_very_same(nothing: Any) -> None:
     ],
 )
 def test_knowledge_may_be_given_as_a_sum_or_a_list(given: Any) -> None:
-    recipe = informed(DEFAULT, given, PROBLEM)
+    recipe = bind_knowledge(DEFAULT, given, PROBLEM)
     assert recipe.pseudo == Sum((Pending(), Failed(), SOURCES["exchange"], SOURCES["near"]))
     assert sources(recipe.pseudo) == (SOURCES["exchange"], SOURCES["near"])
     assert replace(recipe, pseudo=DEFAULT.pseudo) == DEFAULT
-    alone = informed(DEFAULT, SOURCES["exchange"], PROBLEM)
+    alone = bind_knowledge(DEFAULT, SOURCES["exchange"], PROBLEM)
     within = replace(DEFAULT, pseudo=DEFAULT.pseudo + SOURCES["exchange"])  # counts alike
-    assert alone == within == informed(within, (), PROBLEM)
-    assert informed(DEFAULT, [mirror], PROBLEM).pseudo == Sum((Pending(), Failed(), mirror))
+    assert alone == within == bind_knowledge(within, (), PROBLEM)
+    assert bind_knowledge(DEFAULT, [mirror], PROBLEM).pseudo == Sum((Pending(), Failed(), mirror))
 
 
 @pytest.mark.parametrize(
@@ -66,26 +66,24 @@ def test_knowledge_may_be_given_as_a_sum_or_a_list(given: Any) -> None:
 )
 def test_what_is_no_knowledge_is_refused(given: Any, came: str) -> None:
     with pytest.raises(RecipeError, match=r"^knowledge: wanted policies.*got") as caught:
-        informed(DEFAULT, given, PROBLEM)
+        bind_knowledge(DEFAULT, given, PROBLEM)
     assert came in str(caught.value).partition("got")[2]
 
 
-def test_a_direction_of_the_problem_reaches_a_source() -> None:
+def test_a_source_sees_the_problem_and_one_of_a_single_objective_is_refused_for_several() -> None:
     seen = []
 
     class Watching(Source):
-        def bound(self, space: Any, sign: float) -> Source:
-            seen.append((space, sign))
+        def bind(self, problem: Problem) -> Source:
+            seen.append(problem)
             return self
 
-    for direction, sign in (("minimize", -1.0), ("maximize", 1.0)):
-        problem = Problem(SQUARE, {"value": direction})
-        informed(DEFAULT, Watching(), problem)
-        assert seen.pop() == (problem.space, sign)
+    bind_knowledge(DEFAULT, Watching(), PROBLEM)
+    assert seen == [PROBLEM]
     several = Problem(SQUARE, {"one": "minimize", "two": "maximize"})
-    assert informed(DEFAULT, (), several) is DEFAULT
+    assert bind_knowledge(DEFAULT, (), several) is DEFAULT
     with pytest.raises(RecipeError, match="several objectives"):
-        informed(DEFAULT, SOURCES["near"], several)
+        bind_knowledge(DEFAULT, SOURCES["near"], several)
 
 
 def there_and_back(recipe: Recipe) -> Recipe:
@@ -94,7 +92,7 @@ def there_and_back(recipe: Recipe) -> Recipe:
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_a_recipe_with_a_source_comes_back_from_json(source: Source) -> None:
-    recipe = informed(DEFAULT, source, PROBLEM)
+    recipe = bind_knowledge(DEFAULT, source, PROBLEM)
     back = there_and_back(recipe)
     assert back == recipe
     assert hash(back.pseudo) == hash(recipe.pseudo)
@@ -102,17 +100,17 @@ def test_a_recipe_with_a_source_comes_back_from_json(source: Source) -> None:
     assert other_part(write_recipe(recipe), back) is None
     assert other_part(write_recipe(DEFAULT), back) == "pseudo"
     for other in SOURCES.values():
-        same = other_part(write_recipe(recipe), informed(DEFAULT, other, PROBLEM)) is None
+        same = other_part(write_recipe(recipe), bind_knowledge(DEFAULT, other, PROBLEM)) is None
         assert same == (other is source)
     doubtful = replace(source, trust=0.123)  # type: ignore[type-var]
-    assert other_part(write_recipe(recipe), informed(DEFAULT, doubtful, PROBLEM)) == "pseudo"
+    assert other_part(write_recipe(recipe), bind_knowledge(DEFAULT, doubtful, PROBLEM)) == "pseudo"
 
 
 def test_a_cheap_function_is_stored_by_its_values() -> None:
     def cheap(a: float, b: float) -> float:
         return a - b
 
-    recipe = informed(DEFAULT, Cheap(cheap, points=8), PROBLEM)
+    recipe = bind_knowledge(DEFAULT, Cheap(cheap, points=8), PROBLEM)
     assert there_and_back(recipe) == recipe
     (source,) = sources(recipe.pseudo)
     assert isinstance(source, Cheap)
@@ -121,14 +119,14 @@ def test_a_cheap_function_is_stored_by_its_values() -> None:
 
 
 def test_a_source_with_a_function_of_yours_has_to_be_passed_in_again() -> None:
-    recipe = informed(DEFAULT, Images(equal=lambda p: dict(p, a=1.0 - p["a"])), PROBLEM)
+    recipe = bind_knowledge(DEFAULT, Images(equal=lambda p: dict(p, a=1.0 - p["a"])), PROBLEM)
     with pytest.raises(StudyError, match=r"parts of your own \(pseudo\)"):
         there_and_back(recipe)
     assert other_part(json.loads(json.dumps(write_recipe(recipe))), recipe) is None
 
 
 def test_a_recipe_that_came_back_suggests_the_same() -> None:
-    recipe = informed(DEFAULT, list(SOURCES.values()), PROBLEM)
+    recipe = bind_knowledge(DEFAULT, list(SOURCES.values()), PROBLEM)
     optimizer = Optimizer(PROBLEM)
     for a, b in np.random.default_rng(0).random((6, 2)).tolist():
         optimizer.observe({"a": a, "b": b}, a - b)

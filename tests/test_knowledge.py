@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import multivariate_normal
 
-from bopp import Choice, Float, Int, Optimizer, Recipe
+from bopp import Choice, Float, Int, Optimizer, Problem, Recipe
 from bopp import outcome as outcomes
 from bopp.acquisition import MES, UCB, ei, log_ei, pi
 from bopp.belief import Beliefs
@@ -228,7 +228,7 @@ def test_the_trust_in_guessed_values_is_averaged_over_the_beliefs() -> None:
     data = smooth(12, 2, seed=0)
     shapes = [GP(Matern52(), np.array([length]), 1.0, 1e-4).condition(data) for length in (0.2, 0.9)]
     there = replace(known(data), space=PLANE)
-    source = Guesses(values=[({"a": 0.9, "b": 0.1}, 1.5, 0.2)]).bound(PLANE, 1.0)
+    source = Guesses(values=[({"a": 0.9, "b": 0.1}, 1.5, 0.2)]).bind(Problem(PLANE))
     account = Account(source, 0.5, 0.0)
     each = [expected_by(account, there, Beliefs.even([one]))[1] for one in shapes]
     assert abs(each[0].trust - each[1].trust) > 0.01
@@ -546,7 +546,7 @@ def test_a_mixed_space_is_no_trouble() -> None:
         Earlier([("maximize", ROWS), ("minimize", ROWS[:5])]),
         Limits(at_least=-50.0),
     )
-    recipe = knowing(BASE, *(source.bound(MIXED, -1.0) for source in sources))
+    recipe = knowing(BASE, *(source.bind(Problem(MIXED)) for source in sources))
     X = MIXED.snap(np.random.default_rng(0).random((9, MIXED.dimension)))
     history = replace(History.of(Data(X[:7], X[:7, 0] - X[:7, 1]), X[7:8], X[8:]), sign=-1.0)
     for n in (7, 8, 9):

@@ -117,7 +117,7 @@ def test_a_relative_that_resembles_is_trusted_and_followed_and_another_is_not() 
 
 
 def relative(space: Space, given: Any) -> Relative:
-    (found,) = Cheap(given).bound(space, 1.0).relatives(space)
+    (found,) = Cheap(given).bind(Problem(space)).relatives(space)
     return found
 
 
@@ -145,7 +145,7 @@ def test_parameters_of_which_hardly_any_earlier_value_fits_are_passed_over(
     space: Any, given: Any, columns: list[int], y: Any
 ) -> None:
     whole = Space(space)
-    (found,) = Earlier([("minimize", given)]).bound(whole, 1.0).relatives(whole)
+    (found,) = Earlier([("minimize", given)]).bind(Problem(whole)).relatives(whole)
     assert found.columns.tolist() == columns
     assert found.y.tolist() == list(y)
 
@@ -206,9 +206,9 @@ def test_values_beyond_the_range_are_used_unless_they_are_far_away() -> None:
 )
 def test_values_that_say_nothing_are_refused(given: Any, got: str) -> None:
     with pytest.raises(RecipeError, match=rf"^Cheap: .*got {got}$"):
-        Cheap(given).bound(PLANE, 1.0)
+        Cheap(given).bind(Problem(PLANE))
     with pytest.raises(RecipeError, match=rf"^Earlier: .*got {got}; under fidelities"):
-        Earlier([("minimize", given)]).bound(PLANE, 1.0)
+        Earlier([("minimize", given)]).bind(Problem(PLANE))
 
 
 # settings
@@ -438,7 +438,7 @@ def test_a_result_a_study_and_what_came_back_from_json_are_alike() -> None:
 def test_the_first_trials_are_the_best_ones_of_earlier_studies() -> None:
     empty: Any = [("minimize", []), ("maximize", [({"z": 1}, 1.0)] * 4)]  # which say nothing
     one, two = ran(), [("minimize", [({"a": 0.25, "b": 0.75}, 0.0), *rows(4, origin=50.0)]), *empty]
-    assert len(Earlier(two).bound(PLANE, 1.0).relatives(PLANE)) == 1
+    assert len(Earlier(two).bind(Problem(PLANE)).relatives(PLANE)) == 1
     optimizer = Optimizer(SQUARE, "maximize", knowledge=[Earlier(one), Earlier(two)], recipe=BASE)
     first, second = optimizer.ask(2)
     assert first.params == pytest.approx(one.best.params)

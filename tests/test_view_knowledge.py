@@ -45,7 +45,7 @@ def run_of(
     rng = np.random.default_rng(0)
     points = [problem.space.decode(rng.random(problem.space.dimension)) for _ in range(count)]
     trials = tuple(Trial(i, one, "done", {"value": objective(one)}) for i, one in enumerate(points))
-    bound = tuple(source.bound(problem.space, -1.0) for source in sources)
+    bound = tuple(source.bind(problem) for source in sources)
     return Result(problem, trials, bound)
 
 

@@ -27,7 +27,7 @@ from bopp.front import found_reference, nondominated
 from bopp.hypervolume import HypervolumeScore, left_to_gain
 from bopp.known import Known
 from bopp.model import Model, learn, shown
-from bopp.pseudo import Images, Policy, Source, Sum
+from bopp.pseudo import Policy, Source, Sum
 from bopp.pseudo.policy import parts
 from bopp.recipe import Recipe
 from bopp.score import AverageScore
@@ -97,8 +97,13 @@ def check_goals(recipe: Recipe, objectives: Sequence[str]) -> None:
             f"several objectives, {list(objectives)}, want the expected improvement, log_ei or ei, "
             f"got {recipe.acquisition!r}"
         )
-    mute = [source for source in policies.sources(recipe.pseudo) if not _speaks_of_all(source)]
-    if mute:
+    check_sources(policies.sources(recipe.pseudo), objectives)
+
+
+def check_sources(sources: Sequence[Source], objectives: Sequence[str]) -> None:
+    """Refuse sources that cannot be used for several objectives."""
+    mute = [source for source in sources if not source.holds_for_all_values]
+    if mute and len(objectives) > 1:
         raise RecipeError(
             f"several objectives, {list(objectives)}: wanted knowledge that holds for each, such as Images, "
             f"got {mute[0]!r}"
@@ -165,7 +170,7 @@ def _for_output(recipe: Recipe, history: History, k: int) -> Recipe:
 
 def _speaks_of_all(policy: Policy) -> bool:
     """Whether what a policy says holds for every value: a symmetry does, and what is no source."""
-    return not isinstance(policy, Source) or isinstance(policy, Images)
+    return not isinstance(policy, Source) or policy.holds_for_all_values
 
 
 def _expected(X: Array, objectives: Sequence[Output], chances: Sequence[Chance]) -> Array:

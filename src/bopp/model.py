@@ -70,7 +70,7 @@ def learn(space: Space, history: History, recipe: Recipe, turns: int = 1) -> Mod
         return recipe.fit(data, recipe.kernel, np.random.default_rng(len(data)))
 
     def resembling(source: Source) -> tuple[Resemblance, ...]:
-        if type(source).relatives is Source.relatives:
+        if not source.overrides("relatives"):
             return ()
         others = replace(recipe, outcome=outcomes.unsqueezed(recipe.outcome))  # they have units of their own
         parts = (*_fitting(others), source, space)

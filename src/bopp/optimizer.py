@@ -18,7 +18,7 @@ from bopp.called import Function, called
 from bopp.errors import TellError
 from bopp.fidelity import LEAST, suggest_within
 from bopp.guard import Guard
-from bopp.informed import informed
+from bopp.informed import bind_knowledge
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.pseudo import Policy, Source, Sum, sources
 from bopp.recipe import Recipe
@@ -60,7 +60,7 @@ class Optimizer:
     ):
         self.problem = Problem.of(space, direction)
         self.seed = checked_seed(seed)
-        self.recipe = informed(checked_recipe(recipe), knowledge, self.problem)
+        self.recipe = bind_knowledge(checked_recipe(recipe), knowledge, self.problem)
         self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
         self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()

@@ -26,7 +26,7 @@ from bopp.plain import (
     write_trial,
 )
 from bopp.problem import Declaration, Direction, Problem
-from bopp.pseudo import Images, Source
+from bopp.pseudo import Source
 from bopp.recipe import Recipe
 from bopp.space import Space
 from bopp.trial import Superseded, Trial
@@ -91,8 +91,8 @@ class Result:
         which nothing of that was measured is dropped.
         """
         problem = self.problem.alone(name)
-        speaks = name in self.problem.objectives
-        sources = tuple(source for source in self.sources if speaks or isinstance(source, Images))
+        every = name in self.problem.objectives
+        sources = tuple(source for source in self.sources if every or source.holds_for_all_values)
         return Result(problem, tuple(_alone(problem, trial) for trial in self.trials), sources, self.seed)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> Hypervolume:

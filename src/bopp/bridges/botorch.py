@@ -26,6 +26,7 @@ from bopp.knowledge import images_of, twins_of
 from bopp.known import Known
 from bopp.legible import brief
 from bopp.number import Float
+from bopp.problem import Problem
 from bopp.pseudo import Policy, Source, generate, sources
 from bopp.space import Space
 
@@ -246,9 +247,11 @@ def _points(policy: Policy, known: Known) -> Data:
 
 def _checked(source: Source, space: Space) -> Source:
     """The source, if it fits the space, and says nothing but points."""
-    kind, nowhere = type(source), np.empty((0, space.dimension))
-    plain = kind.relatives is Source.relatives and kind.limits is Source.limits
-    if not plain or (bound := source.bound(space, 1.0)).favour(space, nowhere) is not None:
+    nowhere, more = (
+        np.empty((0, space.dimension)),
+        source.overrides("relatives") or source.overrides("limits"),
+    )
+    if more or (bound := source.bind(Problem.of(space, "maximize"))).favour(space, nowhere) is not None:
         raise RecipeError(
             f"wanted sources of points alone, got {brief(source)}: values of other functions, limits, and "
             "where the best point is, are for an optimizer of bopp"

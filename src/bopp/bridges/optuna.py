@@ -27,16 +27,16 @@ from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.branches import When, branches
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.bridges.sources import listed, translated
+from bopp.bridges.sources import translated
 from bopp.data import Array
 from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
 from bopp.goals import check_goals
-from bopp.informed import informed
+from bopp.informed import as_policies, bind
 from bopp.legible import brief
 from bopp.memory import Memory
 from bopp.optimizer import Knowledge
 from bopp.problem import AtMost, Direction, Problem
-from bopp.pseudo import Earlier, Policy, Source, Sum, none, sources
+from bopp.pseudo import Earlier, Policy, Source, Sum, sources
 from bopp.pseudo.policy import parts
 from bopp.recipe import Recipe
 from bopp.suggest import suggest
@@ -89,7 +89,7 @@ class BoppSampler(BaseSampler):
             )
         self.seed = checked_seed(seed)
         self.recipe = checked_recipe(recipe)
-        self.knowledge = listed(knowledge)
+        self.knowledge = as_policies(knowledge)
         self.recorder = None if constraints_func is None else TPESampler(constraints_func=constraints_func)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
@@ -316,9 +316,7 @@ _bound: Memory[Source | None] = Memory(MOST_SOURCES)
 def _fitting(source: Source, search: _Search) -> Source | None:
     """The source as it can be used in a search; None, with a warning, if it does not fit."""
     try:
-        known = informed(Recipe(pseudo=none), [translated(source, search.translation)], search.problem)
-        (bound,) = sources(known.pseudo)
-        space = search.problem.space
+        bound, space = bind(translated(source, search.translation), search.problem), search.problem.space
         bound.twins(space, space.snap(np.full((1, space.dimension), 0.5)))  # calls a function of yours
     except (BoppError, LookupError) as error:
         warnings.warn(

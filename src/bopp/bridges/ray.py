@@ -27,10 +27,11 @@ import numpy as np
 from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.bridges.sources import listed, translated
+from bopp.bridges.sources import translated
 from bopp.constraint import checked_constraint
 from bopp.errors import RecipeError, SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
+from bopp.informed import as_policies
 from bopp.legible import brief
 from bopp.optimizer import Knowledge, Optimizer
 from bopp.parameter import Parameter, is_plain
@@ -107,7 +108,7 @@ class BoppSearch(Searcher):
         self._points = list(points_to_evaluate or ())
         self._seed, self._drawn = checked_seed(seed), seed is None
         self._recipe, self._named = checked_recipe(recipe), recipe is not None
-        self._knowledge = listed(knowledge)
+        self._knowledge = as_policies(knowledge)
         self._layout = _Layout.of(space) if space else None
         self._optimizer: Optimizer | None = None
         self._numbers: dict[str, int] = {}

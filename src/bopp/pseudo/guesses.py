@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from bopp.legible import brief
 from bopp.pseudo.policy import Source, none
 from bopp.pseudo.settings import Named, Pairs, checked_trust, names_in, number, paired
 from bopp.space import Space
+
+if TYPE_CHECKING:
+    from bopp.bridges.sources import Translator
+    from bopp.problem import Problem
 
 FAR = 1e6  # in the model's unit: what is guessed beyond this is passed over
 WITHIN = (1e-6, 1e6)  # widths of a range
@@ -66,9 +70,15 @@ class Guesses(Source):
         if not (self.values or self.near or self.good or self.more or self.less):
             raise RecipeError("Guesses: wanted one of values, near, good, more and less, got none")
 
-    def bound(self, space: Space, sign: float) -> Guesses:
-        for params, _, _ in self.values:
-            space.check_part(dict(params))
+    def bind(self, problem: Problem) -> Guesses:
+        space, level = problem.space, problem.fidelity
+        values = [(dict(params), value, off) for params, value, off in self.values]
+        if level is not None:  # a guess is one of the real level, unless it has another
+            for params, _, _ in values:
+                if params:
+                    params.setdefault(level.name, level.real)
+        for params, _, _ in values:
+            space.check_part(params)
         if self.near:
             space.check_part(dict(self.near))
         names_in(space, "Guesses", [*dict(self.good), *self.more, *self.less])
@@ -83,7 +93,15 @@ class Guesses(Source):
                 raise RecipeError(
                     f"Guesses: wanted a number of which more or less is never worse, got {name!r}"
                 )
-        return self
+        return replace(self, values=values)
+
+    def translated(self, to: Translator) -> Self:
+        return replace(
+            self,
+            values=[(to.params(params), value, off) for params, value, off in self.values],
+            near=to.params(self.near),
+            good={name: [to.loosely(name, one) for one in wanted] for name, wanted in self.good},
+        )
 
     def __call__(self, known: Known) -> Data:
         if not self.values:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
 from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, without
 from bopp.space import Params, Space
+
+if TYPE_CHECKING:
+    from bopp.bridges.sources import Translator
+    from bopp.problem import Problem
 
 MOST = 24  # images of one point
 ROUNDING = 1e-6  # by which an image may miss the value of a grid that it is meant to have
@@ -52,6 +56,7 @@ class Images(Source):
     period: Named = ()
     equal: Equal | None = None
     trust: float = 0.97
+    holds_for_all_values: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exchange", _blocks(self.exchange))
@@ -65,7 +70,8 @@ class Images(Source):
         if not (self.exchange or self.mirror or self.period or self.equal):
             raise RecipeError("Images: wanted one of exchange, mirror, period and equal, got none")
 
-    def bound(self, space: Space, sign: float) -> Images:
+    def bind(self, problem: Problem) -> Images:
+        space = problem.space
         names_in(space, "Images: exchange", [name for block in self.exchange for name in block])
         for names in zip(*self.exchange, strict=True):
             kinds = [space.parameters[name] for name in names]
@@ -90,9 +96,22 @@ class Images(Source):
                 raise RecipeError(
                     f"Images: period {name!r}: wanted one within its range of {high - low!r}, got {length!r}"
                 )
-        if self.equal is not None:  # so that what is wrong with it does not end a run
-            _by_function(self.equal, space, _tried(space))
-        return self
+        if self.equal is None:
+            return self
+        level = problem.fidelity
+        equal = self.equal if level is None else levelled(self.equal, space, level.name)
+        tried = space.snap(np.random.default_rng(0).random((TRIED, space.dimension)))
+        _by_function(equal, space, tried)  # so that what is wrong with it does not end a run
+        return replace(self, equal=equal)
+
+    def translated(self, to: Translator) -> Self:
+        to.check_alike(self.exchange)
+        return replace(
+            self,
+            mirror={name: to.number(name, about) for name, about in self.mirror},
+            period={name: to.length(name, length) for name, length in self.period},
+            equal=self.equal and to.function_to_params(self.equal, "Images: equal"),
+        )
 
     def twins(self, space: Space, X: Array) -> Array:
         moves = [
@@ -218,10 +237,6 @@ def levelled(equal: Equal, space: Space, level: str) -> Levelled:
     except RecipeError:
         return Levelled(called(equal, space, "Images: equal"), level, bare=False)
     return Levelled(asked, level, bare=isinstance(asked, Called) and asked.by_keyword)
-
-
-def _tried(space: Space) -> Array:
-    return space.snap(np.random.default_rng(0).random((TRIED, space.dimension)))
 
 
 def _by_function(equal: Equal, space: Space, X: Array) -> list[Array]:

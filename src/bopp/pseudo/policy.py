@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,10 @@ from bopp.data import Array, Data
 from bopp.errors import RecipeError
 from bopp.known import Known
 from bopp.space import Space
+
+if TYPE_CHECKING:
+    from bopp.bridges.sources import Translator
+    from bopp.problem import Problem
 
 Policy = Callable[[Known], Data]
 
@@ -85,15 +89,29 @@ class Source(Adds):
     trust: float = 0.5
     """How sure its user is of it before anything is measured, from 0 to 1."""
 
+    holds_for_all_values: ClassVar[bool] = False
+    """Whether what it says holds for every objective and every limited value, as a symmetry does."""
+
+    @classmethod
+    def overrides(cls, member: str) -> bool:
+        """Whether sources of this kind have something to say in this member."""
+        return getattr(cls, member) is not getattr(Source, member)
+
+    @property
+    def data_function(self) -> Callable[..., Any] | None:
+        """The function that its data are read from when it is bound; None if it has them already."""
+        return None
+
     def __call__(self, known: Known) -> Data:
         """Points with the values expected of them, in the model's unit."""
         return none(known)
 
-    def bound(self, space: Space, sign: float) -> Source:
-        """The source as it can be stored and used in a space; one that does not fit the space is refused.
+    def bind(self, problem: Problem) -> Source:
+        """The source as it can be stored and used for a problem; one that does not fit it is refused."""
+        return self
 
-        `sign` is 1 if larger values of the objective are better, -1 if smaller ones are.
-        """
+    def translated(self, to: Translator) -> Self:
+        """The same knowledge, said in values of another tool, in values of bopp."""
         return self
 
     def twins(self, space: Space, X: Array) -> Array:

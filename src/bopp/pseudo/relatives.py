@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bopp.called import Function, Objective, called
 from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.legible import brief
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Relative, Source
-from bopp.pseudo.settings import Pairs, checked_trust, name_of, names_in, number, paired
-from bopp.space import Space
+from bopp.pseudo.settings import Pairs, checked_trust, name_of, names_in, number, paired, without
+from bopp.space import Params, Space
+
+if TYPE_CHECKING:
+    from bopp.bridges.sources import Translator
+    from bopp.problem import Problem
 
 BEYOND = 1.0  # widths of the range beyond which a value tells nothing
 FEWEST = 3  # values that say anything about a function
@@ -54,16 +59,29 @@ class Cheap(Source):
         if not callable(self.values):
             object.__setattr__(self, "values", _rows("Cheap", self.values))
 
-    def bound(self, space: Space, sign: float) -> Cheap:
-        if callable(self.values):
-            sign = _sign("Cheap", self.direction) or sign
-            return replace(self, values=_called(self.values, space, self.points, sign)).bound(space, sign)
+    @property
+    def data_function(self) -> Callable[..., Any] | None:
+        return self.values if callable(self.values) else None
+
+    def bind(self, problem: Problem) -> Cheap:
+        space = problem.space
+        if self.data_function is not None:
+            if problem.fidelity is not None:  # of which a stand-in knows nothing
+                space = without(space, problem.fidelity.name)
+            sign = _sign("Cheap", self.direction) or float(problem.gain(1.0))
+            stand_in = _stand_in(self.data_function, space, problem)
+            return replace(self, values=_called(stand_in, space, self.points, sign)).bind(problem)
         names_in(space, "Cheap", dict.fromkeys(name for params, _ in self.values for name, _ in params))
         fitting = _shared(space, self.values).fitting
         if len(fitting) < FEWEST:
             got = _of_use(len(fitting), len(self.values))
             raise RecipeError(f"Cheap: wanted {FEWEST} values or more of params of the space, got {got}")
         return self
+
+    def translated(self, to: Translator) -> Self:
+        if self.data_function is not None:
+            return replace(self, values=to.function(self.data_function, "Cheap: the function"))
+        return replace(self, values=to.rows(self.values))
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
         relative = _shared(space, self.values).relative(space, _sign("Cheap", self.direction))
@@ -94,7 +112,8 @@ class Earlier(Source):
         if not self.studies:
             raise RecipeError("Earlier: wanted at least one result or study, got none")
 
-    def bound(self, space: Space, sign: float) -> Earlier:
+    def bind(self, problem: Problem) -> Earlier:
+        space = problem.space
         if not self.relatives(space):
             used = [(len(_shared(space, rows).fitting), len(rows)) for _, rows in self.studies]
             raise RecipeError(
@@ -102,6 +121,9 @@ class Earlier(Source):
                 f"{list(space.parameters)}, got {_of_use(*max(used))}; under fidelities only real ones count"
             )
         return self
+
+    def translated(self, to: Translator) -> Self:
+        return replace(self, studies=[(direction, to.rows(rows)) for direction, rows in self.studies])
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
         found = [
@@ -236,6 +258,24 @@ def _best(space: Space, relative: Relative, sign: float) -> Array:
     if inside.any():
         u[relative.columns] = relative.X[np.argmax(np.where(inside, gains, -np.inf))]
     return u
+
+
+def _stand_in(function: Function, space: Space, problem: Problem) -> Objective:
+    """A function that may return what an objective may, as one of a dict of params that returns a number."""
+    asked, name = called(function, space, "Cheap: the function"), problem.objective
+    alone = type(problem)(space, {name: problem.direction})  # what is limited need not be returned
+
+    def value(params: Params) -> float:
+        returned = asked(params)
+        if isinstance(returned, Mapping) and name not in returned and "value" in returned:
+            returned = returned["value"]
+        answer = alone.answer(returned)
+        if (found := answer.values.get(name)) is None:
+            raise RecipeError(answer.error or "")
+        return found
+
+    value.__name__ = name_of(function)
+    return value
 
 
 def _called(function: Any, space: Space, points: int | None, sign: float) -> Rows:

@@ -14,12 +14,12 @@ from typing import Any
 
 from bopp import pseudo
 from bopp.errors import RecipeError, StudyError, reading
-from bopp.informed import flat, informed
+from bopp.informed import bind, flatten
 from bopp.legible import brief, cut
 from bopp.parts import PARTS, has_parts_of_yours, name_of, read_part, write_part, written_alike
 from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.problem import Problem
-from bopp.pseudo import Cheap, Source, Sum
+from bopp.pseudo import Source, Sum
 from bopp.pseudo.policy import parts as policies_of
 from bopp.recipe import Recipe
 
@@ -51,8 +51,7 @@ class Taught:
 
     def bound(self, problem: Problem) -> Source:
         """The source with its data, if it fits the problem."""
-        source = self.source if self.read is None else self.read(problem)
-        return pseudo.sources(informed(Recipe(pseudo=pseudo.none), [source], problem).pseudo)[0]
+        return bind(self.source if self.read is None else self.read(problem), problem)
 
     def written(self, problem: Problem) -> Row:
         """The source as a study keeps it."""
@@ -67,7 +66,7 @@ class Taught:
 
 def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
     """What is known by a recipe and besides: a source, a sum or a list of them."""
-    found = flat(knowledge)
+    found = flatten(knowledge)
     for one in found:
         if not isinstance(one, Source | Taught):
             raise RecipeError(
@@ -124,9 +123,8 @@ def read_sources(
         if not knowledge and any(yours):
             named = described([row for row, own in zip(rows, yours, strict=True) if own])
             raise StudyError(f"this study knows {named}, with parts of your own: open it with knowledge=")
-        sign = float(problem.gain(1.0, next(iter(problem.objectives))))
         return [
-            knowledge[place].bound(problem) if own else _read(row).bound(problem.space, sign)
+            knowledge[place].bound(problem) if own else bind(_read(row), problem)
             for place, (row, own) in enumerate(zip(rows, yours, strict=True))
         ]
 
@@ -187,11 +185,9 @@ def origin_of(row: Row) -> str | None:
 
 def _given(source: Source) -> Taught:
     """A source that a program gave; the values of a function count as read from it."""
-    if not isinstance(source, Cheap) or not callable(source.values):
+    if source.data_function is None:
         return Taught(source)
-    return Taught(
-        replace(source, values=()), origin=json.dumps(write_part(source.values)), read=lambda problem: source
-    )
+    return Taught(source, origin=json.dumps(write_part(source.data_function)), read=lambda problem: source)
 
 
 def _plain(recipe: Recipe) -> Recipe:

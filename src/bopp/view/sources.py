@@ -9,7 +9,6 @@ import numpy as np
 from bopp.data import Array, Data
 from bopp.knowledge import Account
 from bopp.model import Model
-from bopp.pseudo import Source
 from bopp.trend import Trended
 
 LONGEST = 28  # letters of a name in a legend
@@ -25,7 +24,7 @@ def names_of(accounts: Sequence[Account]) -> list[str]:
     names = []
     for place, (account, kind) in enumerate(zip(accounts, kinds, strict=True)):
         alike = [one.name for one, other in zip(accounts, kinds, strict=True) if other == kind]
-        short = max(map(len, alike)) <= LONGEST and not _says(account.source, "relatives")
+        short = max(map(len, alike)) <= LONGEST and not account.source.overrides("relatives")
         told_apart = short and len(set(alike)) == len(alike)
         numbered = f"{kind} {kinds[:place].count(kind) + 1}"
         names.append(kind if len(alike) == 1 else account.name if told_apart else numbered)
@@ -36,7 +35,7 @@ def points_of(accounts: Sequence[Account]) -> list[tuple[str, Data]]:
     """The points of each source that the model has any of, by name: images first, as in the model."""
     named = zip(names_of(accounts), accounts, strict=True)
     shown = [(name, account.source, account.points) for name, account in named if account.points is not None]
-    shown.sort(key=lambda row: not _says(row[1], "twins"))
+    shown.sort(key=lambda row: not row[1].overrides("twins"))
     return [(name, points) for name, _, points in shown]
 
 
@@ -58,13 +57,8 @@ def trend_name(accounts: Sequence[Account]) -> str:
     named = [
         (name, account.trust)
         for name, account in zip(names_of(accounts), accounts, strict=True)
-        if _says(account.source, "relatives")
+        if account.source.overrides("relatives")
     ]
     trusted = [name for name, trust in named if trust >= HEEDED] or [name for name, _ in named]
     joined = ", ".join(trusted)
     return joined if len(joined) <= LONGEST or len(trusted) == 1 else f"{len(trusted)} sources"
-
-
-def _says(source: Source, member: str) -> bool:
-    """Whether a kind of source has a say of its own in this."""
-    return getattr(type(source), member) is not getattr(Source, member)
