@@ -408,8 +408,9 @@ def test_a_wrong_parameter_is_named(parameter: str, field: str, word: str, name:
 
 @pytest.mark.parametrize("kind", KINDS.values())
 def test_every_field_of_a_parameter_can_be_described(kind: type) -> None:
-    for hint in field_kinds(kind).values():
-        assert wanted(hint)
+    described = field_kinds(kind)
+    assert [*described] == [field.name for field in fields(kind)]
+    assert all(map(wanted, described.values()))
 
 
 @dataclass(frozen=True)

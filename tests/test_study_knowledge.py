@@ -21,7 +21,7 @@ from bopp.parameter import Parameter
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.study import sources
 from bopp.study.exchange import exported, imported
-from bopp.study.tables import KNOWLEDGE
+from bopp.study.knowing import KNOWLEDGE
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "kind": Choice(["a", (1, 2)])}
 

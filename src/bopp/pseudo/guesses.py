@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ from bopp.errors import RecipeError, SpaceError
 from bopp.known import Known
 from bopp.legible import brief
 from bopp.pseudo.policy import Source, none
-from bopp.pseudo.settings import Named, Pairs, checked_trust, names_in, number, paired
+from bopp.pseudo.settings import Expected, Named, Names, Pairs, checked_trust, names_in, number, paired
 from bopp.space import Space
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Guesses(Source):
     Values are shown to the model; all else steers the search, less so with every evaluation.
     """
 
-    values: Sequence[Any] = ()
+    values: Expected = ()
     near: Named = ()
     within: float = 0.1
     good: Named = ()
-    more: Sequence[str] = ()
-    less: Sequence[str] = ()
+    more: Names = ()
+    less: Names = ()
     trust: float = 0.7
 
     def __post_init__(self) -> None:

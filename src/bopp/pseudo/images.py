@@ -16,7 +16,7 @@ from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief, described
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
-from bopp.pseudo.settings import Named, checked_trust, is_number, names_in, numbers, without
+from bopp.pseudo.settings import Named, Names, checked_trust, is_number, names_in, numbers, without
 from bopp.space import Params, Space
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Images(Source):
     too, and none of a measured point is suggested.
     """
 
-    exchange: Sequence[Any] = ()
+    exchange: Names = ()
     mirror: Named = ()
     period: Named = ()
     equal: Equal | None = None

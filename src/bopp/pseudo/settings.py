@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from bopp.legible import brief
 from bopp.space import Space
 
 Pairs = tuple[tuple[str, Any], ...]
-Named = Any  # a dict by names of parameters, kept as pairs
+Named = Annotated[Any, "a dict by names of parameters, kept as pairs"]
+Names = Annotated[Sequence[Any], "names of parameters"]
+Expected = Annotated[Sequence[Any], "triples of params, value and by how much that may be off"]
 
 
 def paired(what: str, given: Any) -> Pairs:

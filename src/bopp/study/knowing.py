@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bopp.errors import BoppError, ConfigError
+from bopp.informed import bind
 from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
@@ -22,19 +23,10 @@ from bopp.study.address import censored, is_url, placed, shown, understood
 from bopp.study.function import python_objective
 from bopp.study.observing import text_of
 from bopp.study.sources import FILE, OPTION, Taught
-from bopp.study.tables import (
-    CheapTable,
-    EarlierTable,
-    GuessesTable,
-    GuessTable,
-    ImagesTable,
-    knowledge,
-    read_table,
-)
+from bopp.study.tables import Number, Reference, Text, Way, Whole, one_of, read_table
 from bopp.study.tables import shown as shown_value
 
 SQLITE = b"SQLite format 3\0"  # how a database begins
-GUESS = "{ at = { rate = 0.01 }, value = 0.2, give_or_take = 0.05 }"
 NOBODY = (("minimize", ()),)  # stands for studies that are not read yet
 
 
@@ -45,6 +37,82 @@ class Place:
     path: Path
     folder: Path
     study: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class CheapTable:
+    """Where the values of a stand-in come from."""
+
+    csv: Text | None = None
+    column: Text | None = None
+    python: Reference | None = None
+    points: Whole | None = None
+    direction: Way | None = None
+    trust: Number | None = None
+
+    def source(self, where: str, place: Place) -> Taught:
+        if (self.csv is None) == (self.python is None):
+            got = "neither" if self.csv is None else "both"
+            raise ConfigError(f"{where} wanted one of csv and python, got {got}")
+        for name, way in (("points", "python"), ("column", "csv")):
+            if getattr(self, name) is not None and getattr(self, way) is None:
+                raise ConfigError(f"{where} {name}: wanted it with {way} only")
+        given = {name: getattr(self, name) for name in ("direction", "points", "trust")}
+        outline = Cheap((), **{name: value for name, value in given.items() if value is not None})
+        origin = self.python or (self.csv if self.column is None else f"{self.csv}, column {self.column}")
+
+        def read(problem: Problem) -> Source:
+            return replace(outline, values=self._values(place.folder, problem))
+
+        return Taught(outline, FILE, origin, partial(_read, f"{place.path}: {where}", read))
+
+    def _values(self, folder: Path, problem: Problem) -> Any:
+        if self.csv is None:
+            return python_objective(str(self.python), folder)
+        file = folder / self.csv
+        text = text_of(file)
+        try:
+            return read_pairs(problem, text, self.column)
+        except BoppError as error:
+            raise ConfigError(f"{file}: {error}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierTable:
+    """Which earlier studies, of a store or an export."""
+
+    store: Text
+    study: Text | None = None
+    trust: Number | None = None
+
+    def source(self, where: str, place: Place, by: str = FILE) -> Taught:
+        outline = Earlier(NOBODY) if self.trust is None else Earlier(NOBODY, self.trust)
+        try:
+            origin = shown(self.store) if is_url(self.store) else self.store
+        except BoppError as error:
+            raise ConfigError(f"{where} store: {error}") from None
+        if self.study is not None:
+            origin = f"{origin}, study {self.study}"
+
+        def read(problem: Problem) -> Source:
+            results = _results(self, place)
+            told = [one for one in results if any(trial._value is not None for trial in one.trials)]
+            studies = [one for one in told if len(one.problem.objectives) == 1]
+            if not studies:
+                raise ConfigError("wanted a study of one objective with values, got none")
+            return replace(outline, studies=studies)
+
+        told = where if by == OPTION else f"{place.path}: {where}"
+        return Taught(outline, by, origin, partial(_read, told, read))
+
+
+KNOWLEDGE: dict[str, Any] = {
+    "images": Images,
+    "guesses": Guesses,
+    "cheap": CheapTable,
+    "earlier": EarlierTable,
+    "limits": Limits,
+}
 
 
 def known(rows: Any, problem: Problem, place: Place) -> tuple[Taught, ...]:
@@ -60,108 +128,31 @@ def earlier(text: str, place: Place) -> Taught:
     """The earlier studies that somebody named on the command line, from the folder where that was."""
     where = f"{OPTION} {brief(text)}:"
     if is_url(text):
-        return _earlier(where, EarlierTable(store=text), Place(place.path, Path.cwd(), place.study), OPTION)
+        return EarlierTable(store=text).source(where, replace(place, folder=Path.cwd()), OPTION)
     text = os.path.relpath(text, place.folder)  # so that it means the same from any folder
-    return _earlier(where, EarlierTable(store=text), place, OPTION)
+    return EarlierTable(store=text).source(where, place, OPTION)
 
 
 def _known(where: str, row: Any, problem: Problem, place: Place) -> Taught:
-    guesses = ("values",) if isinstance(row, dict) and row.get("kind") == "guesses" else ()
-    table = knowledge(where, row, *guesses)
-    where = f"{where} {row['kind']}:"
-    settings = {name: value for name, value in asdict(table).items() if value is not None}
+    if not isinstance(row, dict):
+        raise ConfigError(f"{where}: wanted a table, got {shown_value(row)}")
+    kind = one_of(KNOWLEDGE, f"{where}: kind", row.get("kind"))
+    where = f"{where} {kind}:"
     try:
-        if isinstance(table, CheapTable):
-            return _cheap(where, table, place)
-        if isinstance(table, EarlierTable):
-            return _earlier(where, table, place, FILE)
-        if isinstance(table, GuessesTable):
-            source: Source = Guesses(_guesses(where, row.get("values", [])), **settings)
-        else:
-            source = (Images if isinstance(table, ImagesTable) else Limits)(**settings)
-        taught = Taught(source, FILE)
-        taught.bound(problem)
-        return taught
+        said = read_table(where, KNOWLEDGE[kind], row, "kind")
+        return Taught(bind(said, problem), FILE) if isinstance(said, Source) else said.source(where, place)
     except ConfigError:
         raise
     except BoppError as error:
         raise ConfigError(_of(where, error)) from None
 
 
-def _guesses(where: str, rows: Any) -> list[tuple[Any, float, float]]:
-    if not isinstance(rows, list):
-        raise ConfigError(f"{where} values: wanted a list of tables such as {GUESS}, got {shown_value(rows)}")
-    tables = [_guess(f"{where} values {number}:", row) for number, row in enumerate(rows, 1)]
-    return [(table.at, table.value, table.give_or_take) for table in tables]
-
-
-def _guess(where: str, row: Any) -> GuessTable:
-    if not isinstance(row, dict):
-        raise ConfigError(f"{where} wanted a table such as {GUESS}, got {shown_value(row)}")
-    return read_table(where, GuessTable, row)
-
-
-def _cheap(where: str, table: CheapTable, place: Place) -> Taught:
-    if (table.csv is None) == (table.python is None):
-        got = "neither" if table.csv is None else "both"
-        raise ConfigError(f"{where} wanted one of csv and python, got {got}")
-    for name, way in (("points", "python"), ("column", "csv")):
-        if getattr(table, name) is not None and getattr(table, way) is None:
-            raise ConfigError(f"{where} {name}: wanted it with {way} only")
-    settings: dict[str, Any] = {"direction": table.direction, "points": table.points, "trust": table.trust}
-    outline = Cheap((), **{name: value for name, value in settings.items() if value is not None})
-    read: Callable[[Problem], Source]
-    if table.csv is not None:
-        origin = table.csv if table.column is None else f"{table.csv}, column {table.column}"
-        read = partial(_from_csv, place.folder / table.csv, table.column, outline)
-    else:
-        origin = str(table.python)
-        read = partial(_from_function, origin, place.folder, outline)
-    return Taught(outline, FILE, origin, partial(_reading, f"{place.path}: {where}", read))
-
-
-def _earlier(where: str, table: EarlierTable, place: Place, by: str) -> Taught:
-    outline = Earlier(NOBODY) if table.trust is None else Earlier(NOBODY, table.trust)
-    try:
-        origin = shown(table.store) if is_url(table.store) else table.store
-    except BoppError as error:
-        raise ConfigError(f"{where} store: {error}") from None
-    if table.study is not None:
-        origin = f"{origin}, study {table.study}"
-    read = partial(_from_studies, table, place, outline)
-    told = where if by == OPTION else f"{place.path}: {where}"
-    return Taught(outline, by, origin, partial(_reading, told, read))
-
-
-def _reading(where: str, read: Callable[[Problem], Source], problem: Problem) -> Source:
+def _read(where: str, read: Callable[[Problem], Source], problem: Problem) -> Source:
     """What is read, if it says something about the problem; an error says where it was asked for."""
     try:
-        return Taught(read(problem)).bound(problem)
+        return bind(read(problem), problem)
     except BoppError as error:
         raise ConfigError(_of(where, error)) from None
-
-
-def _from_csv(file: Path, column: str | None, outline: Cheap, problem: Problem) -> Source:
-    text = text_of(file)
-    try:
-        pairs = read_pairs(problem, text, column)
-    except BoppError as error:
-        raise ConfigError(f"{file}: {error}") from None
-    return Cheap(pairs, outline.direction, outline.points, outline.trust)
-
-
-def _from_function(name: str, folder: Path, outline: Cheap, problem: Problem) -> Source:
-    function = python_objective(name, folder)
-    return Cheap(function, outline.direction, outline.points, outline.trust)
-
-
-def _from_studies(table: EarlierTable, place: Place, outline: Earlier, problem: Problem) -> Source:
-    results = _results(table, place)
-    told = [one for one in results if any(trial._value is not None for trial in one.trials)]
-    studies = [one for one in told if len(one.problem.objectives) == 1]
-    if not studies:
-        raise ConfigError("wanted a study of one objective with values, got none")
-    return Earlier(studies, outline.trust)
 
 
 def _results(table: EarlierTable, place: Place) -> list[Result]:
@@ -204,4 +195,4 @@ def _all(url: str) -> list[tuple[str, Result]]:
 def _of(where: str, error: BoppError) -> str:
     """What is wrong with a source, whose kind `where` has named already."""
     kind, _, rest = str(error).partition(": ")
-    return f"{where} {rest if kind in ('Images', 'Guesses', 'Cheap', 'Earlier', 'Limits') else error}"
+    return f"{where} {rest if kind.lower() in KNOWLEDGE else error}"

@@ -1,8 +1,8 @@
 """Tables: what the tables of a study file may hold; a mistake in one becomes a line that names the field.
 
-A table has the fields of a dataclass: [study], [objective], [[constraint]] and [[knowledge]] of one defined
-here, a parameter of its own class, so that a new kind of parameter needs no table. The annotation of a field
-says what it may hold.
+A table has the fields of a dataclass: [study], [objective] and [[constraint]] of one defined here, a
+parameter or a source of knowledge of its own class, so that a new kind of these needs no table. The
+annotation of a field says what it may hold.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bopp.errors import ConfigError, SpaceError
 from bopp.kinds import KINDS
 from bopp.parameter import Parameter, When
 from bopp.problem import Direction
+from bopp.pseudo import settings
 from bopp.recipe import Recipe
 from bopp.run.failures import Policy
 from bopp.study.address import discreet
@@ -37,6 +38,7 @@ RECIPES: dict[str, Callable[[], Recipe | None]] = {
     "paper-pi": lambda: Recipe.paper("pi"),
     "paper-ei": lambda: Recipe.paper("ei"),
 }
+GUESS = "{ at = { rate = 0.01 }, value = 0.2, give_or_take = 0.05 }"
 METHODS = ("fork", "spawn", "forkserver")  # of which Windows has "spawn" alone
 PARAMETERS = {name.lower(): kind for name, kind in KINDS.items()}
 
@@ -57,7 +59,6 @@ Reference = Annotated[str, Meta(pattern=REFERENCE, description='"module:function
 FailurePolicy = Annotated[Policy, Meta(description='"stop" or "continue"')]
 Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
 RecipeName = Annotated[str, Meta(pattern=_one_of(RECIPES), description=f"one of {', '.join(RECIPES)}")]
-Kind = Annotated[str, Meta(pattern=_one_of(PARAMETERS), description=_listed(PARAMETERS))]
 StartMethod = Annotated[str, Meta(pattern=_one_of(METHODS), description=_listed(METHODS))]
 Truth = Annotated[bool, Meta(description="true or false")]
 Whole = Annotated[int, Meta(description="an integer")]
@@ -73,6 +74,7 @@ Options = Annotated[list[Any], Meta(description="a list of options")]
 Value = Annotated[Any, Meta(description="a text, a number, true or false")]
 Names = Annotated[list[Any], Meta(description='a list of names such as ["a", "b"]')]
 Named = Annotated[dict[str, Any], Meta(description="a table such as { x = 0.5 }")]
+Guesses = Annotated[list[Any], Meta(description=f"a list of tables such as {GUESS}")]
 Conditions = Annotated[dict[str, Any], Meta(description='a table such as { optimizer = ["sgd"] }')]
 Objectives = Annotated[
     dict[str, Direction],
@@ -90,8 +92,11 @@ DESCRIBED: dict[Any, Any] = {
     Sequence: Options,
     Hashable: Value,
     When: Conditions | None,
+    settings.Names: Names,
+    settings.Named: Named,
+    settings.Expected: Guesses,
 }
-"""What a file may hold for a field of a parameter, by its annotation."""
+"""What a file may hold for a field of a parameter or a source, by its annotation; it has no other field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,24 +137,6 @@ class ConstraintTable:
     python: Reference | None = None
 
 
-@dataclass(frozen=True)
-class ImagesTable:
-    exchange: Names | None = None
-    mirror: Named | None = None
-    period: Named | None = None
-    trust: Number | None = None
-
-
-@dataclass(frozen=True)
-class GuessesTable:
-    near: Named | None = None
-    within: Number | None = None
-    good: Named | None = None
-    more: Names | None = None
-    less: Names | None = None
-    trust: Number | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class GuessTable:
     at: Named
@@ -157,54 +144,12 @@ class GuessTable:
     give_or_take: Number
 
 
-@dataclass(frozen=True)
-class CheapTable:
-    csv: Text | None = None
-    column: Text | None = None
-    python: Reference | None = None
-    points: Whole | None = None
-    direction: Way | None = None
-    trust: Number | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class EarlierTable:
-    store: Text
-    study: Text | None = None
-    trust: Number | None = None
-
-
-@dataclass(frozen=True)
-class LimitsTable:
-    at_least: Number | None = None
-    at_most: Number | None = None
-    trust: Number | None = None
-
-
-KNOWLEDGE: dict[str, Any] = {
-    "images": ImagesTable,
-    "guesses": GuessesTable,
-    "cheap": CheapTable,
-    "earlier": EarlierTable,
-    "limits": LimitsTable,
-}
-Source = Annotated[str, Meta(pattern=_one_of(KNOWLEDGE), description=_listed(KNOWLEDGE))]
-
-
-def knowledge(where: str, row: Any, *also: str) -> Any:
-    """A table of [[knowledge]]; it may have the fields in `also`, which are left out."""
-    if not isinstance(row, dict):
-        raise ConfigError(f"{where}: wanted a table, got {shown(row)}")
-    kind = _converted(f"{where}: kind", Source, row.get("kind"))
-    return read_table(f"{where} {kind}:", KNOWLEDGE[kind], row, "kind", *also)
-
-
 def parameter(where: str, row: Any) -> Parameter:
     """The parameter that a table of [space] describes."""
     if not isinstance(row, dict):
         wanted = 'a table such as { type = "int", ... }'
         raise ConfigError(f"{where} wanted {wanted}, got {shown(row)}", field=where.removesuffix(":"))
-    kind: type[Parameter] = PARAMETERS[_converted(f"{where} type", Kind, row.get("type"))]
+    kind: type[Parameter] = PARAMETERS[one_of(PARAMETERS, f"{where} type", row.get("type"))]
     try:
         return read_table(where, kind, row, "type")
     except SpaceError as error:
@@ -230,11 +175,18 @@ def field_kinds(kind: Any) -> dict[str, Any]:
     """The fields of a dataclass, each with what a file may hold for it."""
     hints = get_type_hints(kind, include_extras=True)
     types = {field.name: hints[field.name] for field in fields(kind)}
-    return {name: DESCRIBED.get(hint, DESCRIBED.get(get_origin(hint), hint)) for name, hint in types.items()}
+    kinds = {name: DESCRIBED.get(hint, DESCRIBED.get(get_origin(hint), hint)) for name, hint in types.items()}
+    return {name: kind for name, kind in kinds.items() if _described(kind)}
 
 
 def _required(kind: Any) -> set[str]:
     return {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+
+
+def one_of(names: Iterable[str], where: str, value: Any) -> str:
+    """The value, if it is one of the names."""
+    word = Annotated[str, Meta(pattern=_one_of(names), description=_listed(names))]
+    return str(_converted(where, word, value))
 
 
 def _converted(where: str, kind: Any, value: Any) -> Any:
@@ -242,11 +194,20 @@ def _converted(where: str, kind: Any, value: Any) -> Any:
         found = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         raise ConfigError(f"{where}: wanted {wanted(kind)}, got {shown(value)}", field=where) from None
+    if kind is Guesses:
+        return [_guess(f"{where} {number}:", row) for number, row in enumerate(found, 1)]
     if kind is Value or isinstance(found, list):
         return _option(where, found)
     if isinstance(found, dict):
         return {name: _option(where, one) for name, one in found.items()}
     return found
+
+
+def _guess(where: str, row: Any) -> tuple[dict[str, Any], float, float]:
+    if not isinstance(row, dict):
+        raise ConfigError(f"{where} wanted a table such as {GUESS}, got {shown(row)}")
+    table = read_table(where, GuessTable, row)
+    return table.at, table.value, table.give_or_take
 
 
 def _option(where: str, value: Any) -> Any:
@@ -260,8 +221,12 @@ def _option(where: str, value: Any) -> Any:
 
 def wanted(kind: Any) -> str:
     """What a field of this kind may hold, in words."""
-    described = next(part for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__"))
-    return str(described.__metadata__[0].description)
+    return str(_described(kind)[0].description)
+
+
+def _described(kind: Any) -> list[Any]:
+    """The descriptions in a kind of field."""
+    return [part.__metadata__[0] for part in (kind, *get_args(kind)) if hasattr(part, "__metadata__")]
 
 
 def shown(value: Any) -> str:
