@@ -19,9 +19,9 @@ from bopp.fit import UNTRENDED, MaximumLikelihood, SliceSampling
 from bopp.gp import GP, Posterior
 from bopp.initial import Sobol
 from bopp.kernels import Kernel, Matern52
-from bopp.knowledge import favour, favouring, images_of, taught, twins_of
+from bopp.knowledge import apply_knowledge, favour, images_of, twins_of
 from bopp.knowledge.account import Account, weighed
-from bopp.knowledge.expectation import shown as expected_by
+from bopp.knowledge.expectation import show
 from bopp.knowledge.resemblance import (
     FACTOR,
     LEAST_FACTOR,
@@ -29,7 +29,7 @@ from bopp.knowledge.resemblance import (
     _combined,
     _marginal,
     _with_trend,
-    trended,
+    add_trends,
 )
 from bopp.knowledge.symmetry import FEWEST_IMAGES, FITTED, Seen, _foretold, _most_telling, _some
 from bopp.memory import Memory
@@ -230,10 +230,10 @@ def test_the_trust_in_guessed_values_is_averaged_over_the_beliefs() -> None:
     there = replace(known(data), space=PLANE)
     source = Guesses(values=[({"a": 0.9, "b": 0.1}, 1.5, 0.2)]).bind(Problem(PLANE))
     account = Account(source, 0.5, 0.0)
-    each = [expected_by(account, there, Beliefs.even([one]))[1] for one in shapes]
+    each = [show(account, there, Beliefs.even([one]))[1] for one in shapes]
     assert abs(each[0].trust - each[1].trust) > 0.01
     for weights in ((0.8, 0.2), (0.3, 0.7)):
-        _, both = expected_by(account, there, Beliefs(tuple(shapes), weights))
+        _, both = show(account, there, Beliefs(tuple(shapes), weights))
         assert both.trust == pytest.approx(np.dot(weights, [one.trust for one in each]))
         assert both.worth == pytest.approx(np.dot(weights, [one.worth for one in each]))
 
@@ -303,7 +303,7 @@ def test_a_resemblance_that_foretells_the_values_is_followed_and_another_is_not(
 ) -> None:
     data, trusted = measured(sign=sign), by == sign == 1.0
     plain = fit(data)
-    beliefs, (account,) = trended(
+    beliefs, (account,) = add_trends(
         [Account(SAME, SAME.trust, 0.0)], [(resemblance(by=by),)], Seen.of(data), plain, fit
     )
     assert (account.trust > 0.9) == trusted
@@ -321,9 +321,9 @@ def test_images_have_no_say_in_what_a_resemblance_is_worth() -> None:
     images, rows = images_of(Images(exchange=("a", "b")), PLANE, data)
     both = Seen.of(data).with_images(images, rows, 0.0)
     (gp,) = (belief.gp for belief in fit(data) if isinstance(belief, Posterior))
-    alone = trended([Account(SAME, 0.7, 0.0)], [(resemblance(),)], Seen.of(data), fit(data), fit)
+    alone = add_trends([Account(SAME, 0.7, 0.0)], [(resemblance(),)], Seen.of(data), fit(data), fit)
     plain = Beliefs.even([gp.condition(both.data)])
-    beliefs, (account,) = trended([Account(SAME, 0.7, 0.0)], [(resemblance(),)], both, plain, fit)
+    beliefs, (account,) = add_trends([Account(SAME, 0.7, 0.0)], [(resemblance(),)], both, plain, fit)
     assert account.worth == pytest.approx(alone[1][0].worth)
     assert all(len(belief.rest.data) == len(both.data) for belief in beliefs if isinstance(belief, Trended))
 
@@ -341,7 +341,7 @@ def test_what_a_second_source_is_worth_is_the_evidence_of_both_less_that_of_the_
     for trusts in ((0.5, 0.5), (0.6, 0.9), (0.99, 0.9)):
         sources = replace(SAME, trust=trusts[0]), replace(NOISY, trust=trusts[1])
         pair = [Account(source, source.trust, 0.0) for source in sources]
-        _, accounts = trended(pair, [(one,), (two,)], Seen.of(data), plain, fit)
+        _, accounts = add_trends(pair, [(one,), (two,)], Seen.of(data), plain, fit)
         assert accounts[1].worth == pytest.approx(both.evidence - alone.evidence)
         if trusts == (0.5, 0.5):
             assert accounts[0].worth == pytest.approx(alone.evidence - posterior.evidence)
@@ -350,7 +350,7 @@ def test_what_a_second_source_is_worth_is_the_evidence_of_both_less_that_of_the_
     assert min(belief.trend.factors) >= LEAST_FACTOR
     assert belief.trend.factors[0] == pytest.approx(1.0, abs=0.3)
     limits = [Account(Limits(at_least=-9.0), 0.99, 0.0)]  # which resemble nothing
-    assert trended(limits, [()], Seen.of(data), plain, fit) == (plain, limits)
+    assert add_trends(limits, [()], Seen.of(data), plain, fit) == (plain, limits)
 
 
 def test_of_many_resemblances_those_that_foretell_the_values_count() -> None:
@@ -505,7 +505,6 @@ def test_the_score_that_sources_favour_has_the_gradient_of_its_differences() -> 
     accounts = tuple(
         Account(SOURCES[name], trust, 0.0) for name, trust in (("near", 0.8), ("good", 0.4), ("cheap", 0.9))
     )
-    assert favouring(accounts, PLANE) == accounts[:2]
     for acquisition, multiplied in ((ei, True), (log_ei, False), (UCB(), False)):
         inner = AverageScore(acquisition, (seen,), (1.0,))
         score = AverageScore(acquisition, (replace(seen, space=PLANE),), (1.0,), accounts, 0.7)
@@ -513,12 +512,16 @@ def test_the_score_that_sources_favour_has_the_gradient_of_its_differences() -> 
         np.testing.assert_allclose(value, score.values(U), rtol=1e-9)
         wanted = [slope(lambda x, score=score: float(score.values(x[None, :])[0]), u) for u in U]  # type: ignore[misc]
         np.testing.assert_allclose(by_u, wanted, rtol=1e-4, atol=1e-6)
-        density, _ = favour(accounts, PLANE, U)
+        favoured = favour(accounts, PLANE, U)
+        assert favoured is not None
+        density = favoured[0]
         plain = inner.values(U)
         promised = plain * np.exp(0.7 * density) if multiplied else plain + 0.7 * density
         np.testing.assert_allclose(value, promised, rtol=1e-9)
     ignored = favour([Account(SOURCES["near"], 0.0, 0.0), Account(SOURCES["cheap"], 1.0, 0.0)], PLANE, U)
+    assert ignored is not None
     assert not any(part.any() for part in ignored)
+    assert favour([Account(SOURCES["cheap"], 1.0, 0.0)], PLANE, U) is None
 
 
 def test_a_batch_asked_at_once_lies_apart() -> None:
@@ -582,17 +585,16 @@ def test_params_that_are_settled_in_part_can_be_suggested_with_knowledge(source:
         assert len(source.relatives(PLANE.holding(PLANE.check_part({"a": 0.5})))) == 1
 
 
-def test_each_stage_of_a_lesson_sees_what_is_believed_so_far() -> None:
+def test_each_stage_sees_what_is_believed_so_far() -> None:
     history = plane()
     seen = replace(known(history.data), space=PLANE)
     plain = fit(history.data)
     guess = Guesses(values=[({"a": 0.5, "b": 0.5}, 1.0, 0.2)])
-    lesson = taught([Limits(-9.0, 9.0), guess], seen, plain, fit, lambda source: ())
-    (belief,) = lesson.beliefs
+    (belief,), accounts, ceiling = apply_knowledge(
+        [Limits(-9.0, 9.0), guess], seen, plain, fit, lambda source: ()
+    )
     assert isinstance(belief, Posterior)
     assert len(belief.data) == len(history.data) + 1
-    assert lesson.ceiling == 9.0
-    assert lesson.accounts[1].points is not None
-    alone = taught([], seen, plain, fit, lambda source: ())
-    assert alone.beliefs is plain
-    assert alone.accounts == ()
+    assert ceiling == 9.0
+    assert accounts[1].points is not None
+    assert apply_knowledge([], seen, plain, fit, lambda source: ()) == (plain, (), math.inf)

@@ -46,9 +46,8 @@ def fitted(data: Data, outcome: Outcome, kernel: Kernel, fit: Fit, turns: int = 
         return _fitted(data, outcome, kernel, fit, np.arange(len(data)))
     first = data[slice(fit.milestone(len(data)))]
     rows = telling(first.y, fit.seen)
-    content = first.X.shape, first.X.tobytes(), first.y.tobytes(), first.noise.tobytes()
     parts = (outcome, kernel, fit)
-    before = _fits(parts, content, lambda: _fitted(first, *parts, rows), len(first) > LARGE, turns)
+    before = _fits(parts, content(first), lambda: _fitted(first, *parts, rows), len(first) > LARGE, turns)
     if len(first) == len(data):
         return before
     scale, scaled = _scaled(data, outcome)
@@ -70,6 +69,11 @@ def _fitted(data: Data, outcome: Outcome, kernel: Kernel, fit: Fit, rows: npt.ND
 def _scaled(data: Data, outcome: Outcome) -> tuple[Scale, Data]:
     scale = outcome(data.y)
     return scale, Data(data.X, scale(data.y), scale.noise(data.y, data.noise))
+
+
+def content(data: Data) -> tuple[object, ...]:
+    """What tells data from others, for a memory of what was made of them."""
+    return data.X.shape, data.X.tobytes(), data.y.tobytes(), data.noise.tobytes()
 
 
 def forget() -> None:

@@ -14,7 +14,7 @@ from bopp import pseudo as policies
 from bopp.belief import Beliefs
 from bopp.data import Data, History
 from bopp.fit import Fit, telling
-from bopp.fitted import LARGE, fitted
+from bopp.fitted import LARGE, content, fitted
 from bopp.gp import Posterior
 from bopp.kernels import Kernel
 from bopp.known import Known
@@ -53,7 +53,7 @@ def believe(data: Data, recipe: Recipe, turns: int = 1) -> Model:
     several values that take `turns`, all are.
     """
     parts, large = _fitting(recipe), len(data) > LARGE
-    return _models(parts, _content(data), lambda: _believed(data, recipe, turns), large, turns)
+    return _models(parts, content(data), lambda: _believed(data, recipe, turns), large, turns)
 
 
 @one_thread()
@@ -79,23 +79,15 @@ def learn(space: Space, history: History, recipe: Recipe, turns: int = 1) -> Mod
         return (*found, *(one for one in bent if one is not None))
 
     def learned() -> Model:
-        nowhere = history.X[:0]
+        first, nowhere, key = plain.beliefs.beliefs[0], history.X[:0], (len(plain.data),)
         known = Known(
-            space,
-            plain.scale,
-            plain.data,
-            plain.beliefs.beliefs[0],
-            nowhere,
-            nowhere,
-            1,
-            (len(plain.data),),
-            history.sign,
+            space, plain.scale, plain.data, first, nowhere, nowhere, t=1, key=key, sign=history.sign
         )
-        lesson = knowledge.taught(sources, known, plain.beliefs, fit, resembling)
-        return replace(plain, beliefs=lesson.beliefs, accounts=lesson.accounts, ceiling=lesson.ceiling)
+        beliefs, accounts, ceiling = knowledge.apply_knowledge(sources, known, plain.beliefs, fit, resembling)
+        return replace(plain, beliefs=beliefs, accounts=accounts, ceiling=ceiling)
 
     parts = (*_fitting(recipe), sources, space, history.sign)
-    return _models(parts, _content(history.data), learned, len(history.data) > LARGE, turns)
+    return _models(parts, content(history.data), learned, len(history.data) > LARGE, turns)
 
 
 def shown(
@@ -149,10 +141,6 @@ def _resembling(source: Source, space: Space, recipe: Recipe, sign: float) -> tu
 
 def _fitting(recipe: Recipe) -> tuple[Outcome, Kernel, Fit]:
     return recipe.outcome, recipe.kernel, recipe.fit
-
-
-def _content(data: Data) -> tuple[object, ...]:
-    return data.X.shape, data.X.tobytes(), data.y.tobytes(), data.noise.tobytes()
 
 
 _models: Memory[Model] = Memory(REMEMBERED)

@@ -70,10 +70,10 @@ class AverageScore:
 
     def _favoured(self, U: Array, score: Array, slope: Array) -> tuple[Array, Array]:
         """The score and its gradient where sources say that the best point probably is."""
-        favouring = knowledge.favouring(self.accounts, self.knowns[0].space)
-        if not favouring:
+        favoured = knowledge.favour(self.accounts, self.knowns[0].space, U)
+        if favoured is None:
             return score, slope
-        density, by_u = (self.power * part for part in knowledge.favour(favouring, self.knowns[0].space, U))
+        density, by_u = self.power * favoured[0], self.power * favoured[1]
         if not acquisitions.is_positive(self.acquisition):
             return score + density, slope + by_u
         factor = np.exp(density)

@@ -27,9 +27,9 @@ PROBES = 128  # points where a source expects the best one, and as many anywhere
 BEST, AROUND, NEARBY = 10, 10, 0.05  # of the best data, how many points around each, and how far from it
 
 
-def shown(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Account]:
+def show(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Account]:
     """The beliefs after seeing what a source expects, with as much noise as the measured values want."""
-    rows = [_shown(account, replace(known, posterior=belief)) for belief in beliefs]
+    rows = [_show(account, replace(known, posterior=belief)) for belief in beliefs]
     after, accounts = zip(*rows, strict=True)
     if all(one is account for one in accounts):  # it expects no values
         return beliefs, account
@@ -39,7 +39,7 @@ def shown(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Ac
     return Beliefs(after, beliefs.weights), replace(heaviest, trust=float(trust), worth=float(worth))
 
 
-def _shown(account: Account, known: Known) -> tuple[Belief, Account]:
+def _show(account: Account, known: Known) -> tuple[Belief, Account]:
     belief, points = known.posterior, generate(account.source, known)
     if not len(points):
         return belief, account
@@ -58,7 +58,7 @@ def _updated(trust: float, worth: float) -> float:
     return float(scipy.special.expit(math.log(trust / (1.0 - trust)) + worth))
 
 
-def located(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Account]:
+def locate(account: Account, known: Known, beliefs: Beliefs) -> tuple[Beliefs, Account]:
     """The trust in a source that says where the best point is, by how promising the model finds it there.
 
     What counts is the best chance to improve on f+ where the source expects it, against that elsewhere.
@@ -89,23 +89,17 @@ def _log_chance(beliefs: Beliefs, best: float, U: Array) -> Array:
     return np.asarray(np.logaddexp.reduce(chances, axis=0))
 
 
-def favouring(accounts: Sequence[Account], space: Space) -> tuple[Account, ...]:
-    """The accounts of sources that say where the best point probably is."""
-    nowhere = np.empty((0, space.dimension))
-    return tuple(account for account in accounts if account.source.favour(space, nowhere) is not None)
-
-
-def favour(accounts: Sequence[Account], space: Space, U: Array) -> tuple[Array, Array]:
+def favour(accounts: Sequence[Account], space: Space, U: Array) -> tuple[Array, Array] | None:
     """Where sources expect the best point: log densities, times the trust in each, and their gradient."""
-    total, slope = np.zeros(len(U)), np.zeros_like(U)
-    for account in accounts:
-        if (found := account.source.favour(space, U)) is not None:
-            total += account.trust * found[0]
-            slope += account.trust * found[1]
-    return total, slope
+    said = [(account.trust, account.source.favour(space, U)) for account in accounts]
+    found = [(trust * one[0], trust * one[1]) for trust, one in said if one is not None]
+    if not found:
+        return None
+    densities, slopes = zip(*found, strict=True)
+    return sum(densities, np.zeros(len(U))), sum(slopes, np.zeros_like(U))
 
 
-def limited(account: Account, known: Known) -> tuple[float, Account]:
+def limit(account: Account, known: Known) -> tuple[float, Account]:
     """The highest value that there can be; infinite if a measured value breaks a limit of the source."""
     low, high = np.sort(known.sign * np.array(account.source.limits()))
     with np.errstate(over="ignore"):

@@ -42,7 +42,7 @@ class _Candidate:
         return self.evidence + self.odds
 
 
-def trended(
+def add_trends(
     accounts: Sequence[Account],
     terms: Sequence[tuple[Resemblance, ...]],
     seen: Seen,

@@ -78,7 +78,7 @@ def _rows(twins: Array) -> Array:
     return np.asarray(rows[~np.isnan(rows).any(axis=1)])
 
 
-def imaged(
+def add_images(
     account: Account, space: Space, seen: Seen, plain: Beliefs, fit: Fit
 ) -> tuple[Seen, Beliefs, Account]:
     """What is seen with its images, as noisy as the measured values want them, and a model of both."""

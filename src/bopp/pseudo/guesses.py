@@ -131,19 +131,16 @@ class Guesses(Source):
 
     def _offsets(self, space: Space, U: Array) -> list[tuple[slice, Array, float]]:
         """The columns of each parameter with how far they are from where it is best, and how far is far."""
-        found = []
-        for name, value in self.near:
-            parameter, at = space.parameters[name], space.columns[name]
-            centre = np.array(parameter.encode(space.check_one(name, value)))
-            off = _where_it_applies(space, name, U, U[:, at] - centre)
-            found.append((at, off, self.within if parameter.numeric else 1.0))
-        for name, wanted in self.good:
-            parameter, at = space.parameters[name], space.columns[name]
-            outside = _where_it_applies(space, name, U, _outside(space, name, wanted, U[:, at]))
-            found.append((at, outside, EDGE if parameter.numeric else 1.0))
-        for name, end in self._ends:
-            at = space.columns[name]
-            found.append((at, _where_it_applies(space, name, U, U[:, at] - end), EDGE))
+        columns, found = space.columns, []
+        near = [(name, U[:, columns[name]] - _encoded(space, name, value)) for name, value in self.near]
+        good = [(name, _outside(space, name, wanted, U[:, columns[name]])) for name, wanted in self.good]
+        ends = [(name, U[:, columns[name]] - end) for name, end in self._ends]
+        for offsets, scale in ((near, self.within), (good, EDGE), (ends, EDGE)):
+            for name, off in offsets:
+                parameter = space.parameters[name]
+                if parameter.when is not None:  # of one that does not apply nothing is said
+                    off = np.where(space.applies(space.snap(U))[:, columns[name]], off, 0.0)
+                found.append((columns[name], off, scale if parameter.numeric else 1.0))
         return found
 
     @property
@@ -154,10 +151,9 @@ class Guesses(Source):
     def draw(self, space: Space, count: int, rng: np.random.Generator) -> Array:
         U = rng.random((count, space.dimension))
         for name, value in self.near:
-            parameter, at = space.parameters[name], space.columns[name]
+            parameter, centre = space.parameters[name], _encoded(space, name, value)
             step = self.within if parameter.numeric else 0.0
-            centre = parameter.encode(space.check_one(name, value))
-            U[:, at] = centre + step * rng.standard_normal((count, parameter.width))
+            U[:, space.columns[name]] = centre + step * rng.standard_normal((count, parameter.width))
         for name, wanted in self.good:
             at = space.columns[name]
             U[:, at] -= _outside(space, name, wanted, U[:, at])
@@ -174,11 +170,8 @@ class Guesses(Source):
         return [u]
 
 
-def _where_it_applies(space: Space, name: str, U: Array, off: Array) -> Array:
-    """How far off the columns of a parameter are; where there is no such parameter, nothing is said of it."""
-    if space.parameters[name].when is None:
-        return off
-    return np.where(space.applies(space.snap(U))[:, space.columns[name]], off, 0.0)
+def _encoded(space: Space, name: str, value: Any) -> Array:
+    return np.array(space.parameters[name].encode(space.check_one(name, value)))
 
 
 def _outside(space: Space, name: str, wanted: tuple[Any, ...], U: Array) -> Array:
@@ -187,7 +180,7 @@ def _outside(space: Space, name: str, wanted: tuple[Any, ...], U: Array) -> Arra
     if parameter.numeric:
         low, high = sorted(map(parameter.position, wanted))
         return np.asarray(U - np.clip(U, low, high))
-    good = np.array([parameter.encode(space.check_one(name, value)) for value in wanted])
+    good = np.array([_encoded(space, name, value) for value in wanted])
     nearest = good[np.argmin(((U[:, None, :] - good) ** 2).sum(axis=2), axis=1)]
     return np.asarray(U - nearest)
 

@@ -176,11 +176,9 @@ def _mirror(space: Space, name: str, about: float) -> Callable[[Array], Array]:
     column, centre = space.columns[name].start, space.parameters[name].position(about)
 
     def moved(X: Array) -> Array:
-        image = X.copy()
-        image[:, column] = 2.0 * centre - X[:, column]
-        outside = (image[:, column] < -1e-9) | (image[:, column] > 1.0 + 1e-9)
-        image[:, column] = np.clip(image[:, column], 0.0, 1.0)
-        image[outside] = np.nan
+        image, u = X.copy(), 2.0 * centre - X[:, column]
+        image[:, column] = np.clip(u, 0.0, 1.0)
+        image[(u < -1e-9) | (u > 1.0 + 1e-9)] = np.nan
         return image
 
     return moved
@@ -300,16 +298,14 @@ def _listed(found: Any) -> list[Any]:
 
 def _blocks(exchange: Any) -> tuple[tuple[str, ...], ...]:
     """Blocks of names that may be exchanged; a single name is a block of one."""
-    if not isinstance(exchange, Sequence) or isinstance(exchange, str):
-        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
-    if not all(isinstance(one, str | list | tuple) for one in exchange):
-        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
-    blocks = tuple((one,) if isinstance(one, str) else tuple(one) for one in exchange)
-    names = [name for block in blocks for name in block]
-    whole = len({len(block) for block in blocks}) == 1 and len(set(names)) == len(names)
-    if blocks and not (len(blocks) > 1 and whole and all(isinstance(name, str) for name in names)):
-        raise RecipeError(f"{WANTED}, got {brief(exchange)}")
-    return blocks
+    listed = isinstance(exchange, Sequence) and not isinstance(exchange, str)
+    if listed and all(isinstance(one, str | list | tuple) for one in exchange):
+        blocks = tuple((one,) if isinstance(one, str) else tuple(one) for one in exchange)
+        names = [name for block in blocks for name in block]
+        whole = len({len(block) for block in blocks}) == 1 and len(set(names)) == len(names)
+        if not blocks or (len(blocks) > 1 and whole and all(isinstance(name, str) for name in names)):
+            return blocks
+    raise RecipeError(f"{WANTED}, got {brief(exchange)}")
 
 
 def _shown(names: Sequence[str], kinds: Sequence[Parameter]) -> str:

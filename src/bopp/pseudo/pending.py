@@ -22,7 +22,23 @@ Valuation = Callable[[Known, Array], Array]
 
 
 @dataclass(frozen=True)
-class Pending(Adds):
+class _Untold(Adds):
+    """Points without a value, with the one that `value` gives them."""
+
+    value: str | Valuation
+
+    def __post_init__(self) -> None:
+        if not callable(self.value) and self.value not in tuple(VALUATIONS):
+            kind, wanted = type(self).__name__, ", ".join(map(repr, VALUATIONS))
+            raise RecipeError(f"{kind}: value must be one of {wanted} or a function, got {self.value!r}")
+
+    def _valued(self, X: Array, known: Known) -> Data:
+        X, valuation = _shown(X), VALUATIONS[self.value] if isinstance(self.value, str) else self.value
+        return Data(X, valuation(known, X) if len(X) else np.empty(0))
+
+
+@dataclass(frozen=True)
+class Pending(_Untold):
     """Points under evaluation, with the value expected of them, so that they are not suggested again.
 
     `value` is a key of `VALUATIONS`, which docs/pending.md compares, or a function of what is known and the
@@ -31,16 +47,12 @@ class Pending(Adds):
 
     value: str | Valuation = "expected"
 
-    def __post_init__(self) -> None:
-        _check_valuation("Pending", self.value)
-
     def __call__(self, known: Known) -> Data:
-        X = _shown(known.pending)
-        return _valued(X, self.value, known)
+        return self._valued(known.pending, known)
 
 
 @dataclass(frozen=True)
-class Failed(Adds):
+class Failed(_Untold):
     """Points whose evaluation failed, with a poor value, so that the search keeps away from them.
 
     `value` is a key of `VALUATIONS` or a function of what is known and the points. Of more than 1000 points,
@@ -49,16 +61,8 @@ class Failed(Adds):
 
     value: str | Valuation = "pessimistic"
 
-    def __post_init__(self) -> None:
-        _check_valuation("Failed", self.value)
-
     def __call__(self, known: Known) -> Data:
-        X = _shown(known.failed)
-        return _valued(X, self.value, known)
-
-
-def _valued(X: Array, value: str | Valuation, known: Known) -> Data:
-    return Data(X, _valuation(value)(known, X) if len(X) else np.empty(0))
+        return self._valued(known.failed, known)
 
 
 VALUATIONS: dict[str, Valuation] = {
@@ -98,13 +102,3 @@ def _incumbent(known: Known) -> float:
 
 def _same(X: Array, value: float) -> Array:
     return np.full(len(X), value)
-
-
-def _valuation(value: str | Valuation) -> Valuation:
-    return VALUATIONS[value] if isinstance(value, str) else value
-
-
-def _check_valuation(policy: str, value: str | Valuation) -> None:
-    if not callable(value) and value not in tuple(VALUATIONS):
-        wanted = ", ".join(map(repr, VALUATIONS))
-        raise RecipeError(f"{policy}: value must be one of {wanted} or a function, got {value!r}")
