@@ -25,6 +25,7 @@ from bopp.errors import RecipeError
 from bopp.feasibility import Chance, FeasibleScore
 from bopp.front import found_reference, nondominated
 from bopp.hypervolume import HypervolumeScore, left_to_gain
+from bopp.knowledge import trusted
 from bopp.known import Known
 from bopp.model import Model, learn, shown
 from bopp.pseudo import Policy, Source, Sum
@@ -54,7 +55,7 @@ class Sought:
     @property
     def trusted(self) -> tuple[Source, ...]:
         """The sources that are more probably right than wrong."""
-        return self.objective.trusted
+        return trusted(self.objective.accounts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from bopp.acquisition import Acquisition, differentiated
 from bopp.data import Array
 from bopp.errors import RecipeError
 from bopp.known import Known
-from bopp.pseudo import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +50,6 @@ class AverageScore:
         score, shares = self._average(rows)
         slope = sum(share[:, None] * slope for share, slope in zip(shares, slopes, strict=True))
         return self._favoured(U, score, slope)
-
-    @property
-    def trusted(self) -> tuple[Source, ...]:
-        """The sources that are more probably right than wrong."""
-        return knowledge.trusted(self.accounts)
 
     def _average(self, rows: list[Array]) -> tuple[Array, Array]:
         """The average (m,) of the scores, and the share (s, m) of each in its gradient."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as texts
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,33 +54,29 @@ def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> 
         of = {
             one: accounts_of(study.result.of(one), study.recipe) for one in study.problem.objectives if rows
         }
-    pairs = [(one, row, account) for one in of for row, account in zip(rows, of[one], strict=True)]
+    found: list[dict[str, Any]] = [
+        {
+            "of": one,
+            "kind": kind_of(row),
+            "settings": settings_of(row),
+            "by": giver_of(row),
+            "from": origin_of(row),
+            "trust": account.trust,
+            "worth": account.worth,
+        }
+        for one in of
+        for row, account in zip(rows, of[one], strict=True)
+    ]
     if json:
-        found = [
-            ({"of": one} if several else {})
-            | {
-                "kind": kind_of(row),
-                "settings": settings_of(row),
-                "by": giver_of(row),
-                "from": origin_of(row),
-                "trust": account.trust,
-                "worth": write_part(account.worth),
-            }
-            for one, row, account in pairs
-        ]
-        print(texts.dumps(found, indent=1))
+        shown = [{key: write_part(row[key]) for key in row if several or key != "of"} for row in found]
+        print(texts.dumps(shown, indent=1))
         return
     cells = [
-        [
-            *([one] if several else []),
-            kind_of(row),
-            f"{account.trust:.2f}",
-            f"{account.worth:+.2f}",
-            settings_of(row),
-        ]
-        for one, row, account in pairs
+        [row["of"], row["kind"], f"{row['trust']:.2f}", f"{row['worth']:+.2f}", row["settings"]]
+        for row in found
     ]
-    print_table([*(["of"] if several else []), "source", "trust", "worth", "settings"], cells)
+    first = 0 if several else 1
+    print_table(["of", "source", "trust", "worth", "settings"][first:], [row[first:] for row in cells])
 
 
 def given(earlier: Sequence[str] | None, config: Config) -> list[Taught]:

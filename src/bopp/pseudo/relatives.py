@@ -8,6 +8,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from bopp.called import Function, Objective, called
 from bopp.data import Array
@@ -72,7 +73,7 @@ class Cheap(Source):
             stand_in = _stand_in(self.data_function, space, problem)
             return replace(self, values=_called(stand_in, space, self.points, sign)).bind(problem)
         names_in(space, "Cheap", dict.fromkeys(name for params, _ in self.values for name, _ in params))
-        fitting = _shared(space, self.values).fitting
+        fitting = _Shared.of(space, self.values).fitting
         if len(fitting) < FEWEST:
             got = _of_use(len(fitting), len(self.values))
             raise RecipeError(f"Cheap: wanted {FEWEST} values or more of params of the space, got {got}")
@@ -84,7 +85,7 @@ class Cheap(Source):
         return replace(self, values=to.rows(self.values))
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
-        relative = _shared(space, self.values).relative(space, _sign("Cheap", self.direction))
+        relative = _Shared.of(space, self.values).relative(space, _sign("Cheap", self.direction))
         return () if relative is None else (relative,)
 
     def starts(self, space: Space, sign: float) -> list[Array]:
@@ -115,7 +116,7 @@ class Earlier(Source):
     def bind(self, problem: Problem) -> Earlier:
         space = problem.space
         if not self.relatives(space):
-            used = [(len(_shared(space, rows).fitting), len(rows)) for _, rows in self.studies]
+            used = [(len(_Shared.of(space, rows).fitting), len(rows)) for _, rows in self.studies]
             raise RecipeError(
                 f"Earlier: wanted a study with {FEWEST} values or more, and with some of the parameters "
                 f"{list(space.parameters)}, got {_of_use(*max(used))}; under fidelities only real ones count"
@@ -127,7 +128,7 @@ class Earlier(Source):
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
         found = [
-            _shared(space, rows).overlapping.relative(space, _sign("Earlier", direction))
+            _Shared.of(space, rows).overlapping.relative(space, _sign("Earlier", direction))
             for direction, rows in self.studies
         ]
         return tuple(relative for relative in found if relative is not None)
@@ -181,56 +182,55 @@ def _sign(what: str, direction: Any) -> float | None:
     return {None: None, "minimize": -1.0, "maximize": 1.0}[direction]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Shared:
-    """The columns of the parameters that some rows share with a space, by name and row.
+    """The columns (n, width) of each parameter that some rows share with a space, by its name.
 
-    None where a value does not fit, the middle where a row lacks the parameter.
+    NaN where a value does not fit, the middle where a row lacks the parameter.
     """
 
     rows: Rows
-    columns: Mapping[str, list[list[float] | None]]
+    columns: Mapping[str, Array]
+
+    @staticmethod
+    def of(space: Space, rows: Rows) -> _Shared:
+        given = [dict(params) for params, _ in rows]
+        had = {name for params in given for name in params}
+        shared = {name: one for name, one in space.parameters.items() if name in had and one.width}
+        return _Shared(
+            rows,
+            {name: np.array([_row(one, name, params) for params in given]) for name, one in shared.items()},
+        )
 
     @property
-    def fitting(self) -> list[int]:
-        """The places of the rows that fit in every parameter."""
-        places = range(len(self.rows)) if self.columns else ()
-        return [place for place in places if all(rows[place] is not None for rows in self.columns.values())]
+    def fitting(self) -> npt.NDArray[np.intp]:
+        """The rows that fit in every parameter."""
+        if not self.columns:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(~np.isnan(np.hstack([*self.columns.values()])).any(axis=1))
 
     @property
     def overlapping(self) -> _Shared:
         """The same without those parameters of which too few values fit."""
-        return replace(
-            self, columns={name: one for name, one in self.columns.items() if self._overlaps(name)}
-        )
-
-    def _overlaps(self, name: str) -> bool:
-        fit = [
-            params for (params, _), row in zip(self.rows, self.columns[name], strict=True) if row is not None
-        ]
-        return len(fit) >= FEWEST and any(name in dict(params) for params in fit)
+        kept = {}
+        for name, column in self.columns.items():
+            fit = np.flatnonzero(~np.isnan(column[:, 0]))
+            if len(fit) >= FEWEST and any(name in dict(self.rows[row][0]) for row in fit):
+                kept[name] = column
+        return replace(self, columns=kept)
 
     def relative(self, space: Space, sign: float | None) -> Relative | None:
         """The values at their points; None if there are too few."""
-        places = self.fitting
-        if len(places) < FEWEST:
+        fit = self.fitting
+        if len(fit) < FEWEST:
             return None
-        X = [[u for rows in self.columns.values() for u in rows[place] or ()] for place in places]
         columns = [column for name in self.columns for column in range(space.dimension)[space.columns[name]]]
-        return Relative(np.array(X), np.array([self.rows[at][1] for at in places]), np.array(columns), sign)
+        y = np.array([self.rows[row][1] for row in fit])
+        return Relative(np.hstack([*self.columns.values()])[fit], y, np.array(columns), sign)
 
 
-def _shared(space: Space, rows: Rows) -> _Shared:
-    had = {name for params, _ in rows for name, _ in params}
-    names = [name for name, parameter in space.parameters.items() if name in had and parameter.width]
-    given = [dict(params) for params, _ in rows]
-    return _Shared(
-        rows, {name: [_columns(space.parameters[name], name, params) for params in given] for name in names}
-    )
-
-
-def _columns(parameter: Parameter, name: str, params: Mapping[str, Any]) -> list[float] | None:
-    """The columns of one of some params, a number of which may lie beyond its range; None if too far."""
+def _row(parameter: Parameter, name: str, params: Mapping[str, Any]) -> list[float]:
+    """The columns of one of some params, a number of which may lie beyond its range; NaN if too far."""
     if name not in params:
         return parameter.middle
     try:
@@ -239,8 +239,9 @@ def _columns(parameter: Parameter, name: str, params: Mapping[str, Any]) -> list
         else:
             row = parameter.encode(parameter.check(params[name]))
     except SpaceError:
-        return None
-    return row if all(-BEYOND <= u <= 1.0 + BEYOND for u in row) else None
+        row = [np.nan]
+    fits = all(-BEYOND <= u <= 1.0 + BEYOND for u in row)
+    return row if fits else [np.nan] * parameter.width
 
 
 def _of_use(used: int, given: int) -> str:

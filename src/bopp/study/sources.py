@@ -46,8 +46,8 @@ class Taught:
     @property
     def outline(self) -> Row:
         """What can be said of the source before its data are read."""
-        row = _write(self.source)
-        return (row if self.read is None else _outline(row)) | {MARK: [self.by, self.origin]}
+        row = _write(self.source) | {MARK: [self.by, self.origin]}
+        return row if self.read is None else row | {"settings": _settings(row, data=False)}
 
     def bound(self, problem: Problem) -> Source:
         """The source with its data, if it fits the problem."""
@@ -59,9 +59,11 @@ class Taught:
 
     def is_in(self, row: Row, problem: Problem) -> bool:
         """Whether a study that keeps this row knows the same; data are not read again to find out."""
-        if self.read is not None:
-            return origin_of(row) == self.origin and _alike(row, _with_data(self.outline, row))
-        return _alike(row, _write(self.bound(problem)))
+        if self.read is None:
+            return _alike(row, _write(self.bound(problem)))
+        mine = self.outline
+        with_data = mine | {"settings": mine["settings"] | _settings(row, data=True)}
+        return origin_of(row) == self.origin and _alike(row, with_data)
 
 
 def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
@@ -165,9 +167,8 @@ def kind_of(row: Row) -> str:
 
 def settings_of(row: Row) -> str:
     """The settings of a source in words, with its data counted."""
-    settings, origin = row.get("settings"), origin_of(row)
-    pairs = settings.items() if isinstance(settings, dict) else ()
-    words = [_worded(name, value) for name, value in pairs if value is not None and value != []]
+    settings, origin = _settings(row), origin_of(row)
+    words = [_worded(name, value) for name, value in settings.items() if value is not None and value != []]
     if origin is not None:
         words.append(f"from {_function(origin) or origin}")
     return ", ".join(words)
@@ -198,12 +199,6 @@ def _plain(recipe: Recipe) -> Recipe:
     return replace(recipe, pseudo=rest[0] if len(rest) == 1 else Sum(rest))
 
 
-def _kind(name: Any) -> type[Source] | None:
-    """The kind of source that is written by this name; None if the engine has none."""
-    found = PARTS.get(str(name))
-    return found if isinstance(found, type) and issubclass(found, Source) else None
-
-
 def _write(source: Source) -> Row:
     """A source as `write_part` writes it, but fast where there are many data."""
     name = name_of(type(source))
@@ -222,9 +217,9 @@ def _listed(setting: Any) -> Any:
 
 def _read(row: Row) -> Source:
     """The source that `_write` wrote, but for a part of your own."""
-    kind, settings = _kind(row.get("part")), row.get("settings")
+    kind, settings = PARTS.get(str(row.get("part"))), row.get("settings")
     marked = [row[MARK]] == [[*_mark(row)]] and row.keys() == {"part", "settings", MARK}
-    if kind is None or not isinstance(settings, dict) or not marked:
+    if not (isinstance(kind, type) and issubclass(kind, Source) and isinstance(settings, dict) and marked):
         raise StudyError(f"{UNREAD}: wanted a source of knowledge, got {cut(json.dumps(row), LONGEST)}")
     return kind(**{name: _tuple(value) for name, value in settings.items()})
 
@@ -266,18 +261,11 @@ def _alike(kept: Row, mine: Row) -> bool:
     return kept == mine or written_alike(kept, mine)
 
 
-def _outline(row: Row) -> Row:
-    """A written source without its data."""
+def _settings(row: Row, data: bool | None = None) -> dict[str, Any]:
+    """The settings of a written source: all, those that are data or the others."""
     settings = row.get("settings")
     pairs = settings.items() if isinstance(settings, dict) else ()
-    return row | {"settings": {name: value for name, value in pairs if name not in DATA}}
-
-
-def _with_data(outline: Row, row: Row) -> Row:
-    """A written source with the data of another."""
-    settings = row.get("settings")
-    pairs = settings.items() if isinstance(settings, dict) else ()
-    return outline | {"settings": outline["settings"] | {name: one for name, one in pairs if name in DATA}}
+    return {name: value for name, value in pairs if data is None or data == (name in DATA)}
 
 
 def _function(origin: str) -> str:

@@ -185,8 +185,9 @@ def _required(kind: Any) -> set[str]:
 
 def one_of(names: Iterable[str], where: str, value: Any) -> str:
     """The value, if it is one of the names."""
-    word = Annotated[str, Meta(pattern=_one_of(names), description=_listed(names))]
-    return str(_converted(where, word, value))
+    if value in tuple(names):
+        return str(value)
+    raise ConfigError(f"{where}: wanted {_listed(names)}, got {shown(value)}", field=where)
 
 
 def _converted(where: str, kind: Any, value: Any) -> Any:
