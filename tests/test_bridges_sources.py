@@ -11,10 +11,9 @@ import pytest
 from bopp import pseudo
 from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
 from bopp.bridges.sources import translated
-from bopp.errors import BoppError, RecipeError, SpaceError
-from bopp.informed import as_policies
+from bopp.errors import RecipeError, SpaceError
 from bopp.problem import Problem
-from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Policy, Source, Sum
+from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Policy, Source
 from bopp.space import Params
 
 PLAIN = Translation({"x": real(0.0, 1.0), "n": whole(1, 9), "kind": options(["a", "b"])})
@@ -173,17 +172,3 @@ def test_parameters_that_only_count_alike_are_not_exchanged(one: Foreign, other:
     assert translated(source, alike) == source
     with pytest.raises(RecipeError, match="exchange"):
         translated(source, Translation({"a": one, "b": other}))
-
-
-def test_knowledge_is_one_policy_a_sum_or_a_list_of_them() -> None:
-    guesses, limits = Guesses(near={"x": 0.5}), Limits(at_least=0.0)
-    assert as_policies(guesses) == (guesses,)
-    assert (
-        as_policies(guesses + limits)
-        == as_policies([guesses, limits])
-        == as_policies([Sum((guesses, limits))])
-    )
-    assert as_policies(None) == as_policies(()) == ()
-    for wrong in ("word", [1], [Images]):
-        with pytest.raises(BoppError, match="knowledge"):
-            as_policies(wrong)

@@ -56,6 +56,13 @@ def value_at(model: Model, sign: float, u: Array) -> float:
     return float(sign * model.scale.inverse(model.beliefs.mean(u[None, :]))[0])
 
 
+def density(guess: Guesses, space: Space, U: Array) -> tuple[Array, Array]:
+    """Where the best is said to be, and the gradient of that."""
+    found = guess.favour(space, U)
+    assert found is not None
+    return found
+
+
 # values
 
 
@@ -154,16 +161,12 @@ STEERING = [
 @pytest.mark.parametrize(("space", "guess"), STEERING)
 def test_the_gradient_of_a_density_is_its_difference_quotient(space: Space, guess: Guesses) -> None:
     U = 0.05 + 0.9 * np.random.default_rng(3).random((8, space.dimension))
-    found = guess.bind(Problem(space)).favour(space, U)
-    assert found is not None
-    density, by_u = found
+    found, by_u = density(guess.bind(Problem(space)), space, U)
 
     def at(u: Array) -> float:
-        one = guess.favour(space, u[None, :])
-        assert one is not None
-        return float(one[0][0])
+        return float(density(guess, space, u[None, :])[0][0])
 
-    np.testing.assert_allclose(density, [at(u) for u in U], rtol=1e-12)
+    np.testing.assert_allclose(found, [at(u) for u in U], rtol=1e-12)
     np.testing.assert_allclose(by_u, [slope(at, u) for u in U], rtol=1e-4, atol=1e-6)
 
 
@@ -172,10 +175,9 @@ def test_the_gradient_of_a_density_is_its_difference_quotient(space: Space, gues
 @given(seed=st.integers(0, 10**6))
 def test_a_density_is_largest_where_the_best_is_said_to_be(space: Space, guess: Guesses, seed: int) -> None:
     U = np.random.default_rng(seed).random((5, space.dimension))
-    found = guess.favour(space, U)
-    assert found is not None
-    assert np.all(found[0] <= 0.0)
-    assert np.all(np.isfinite(found[1]))
+    found, by_u = density(guess, space, U)
+    assert np.all(found <= 0.0)
+    assert np.all(np.isfinite(by_u))
     inside = U.copy()
     for name, value in guess.near:
         inside[:, space.columns[name]] = space.parameters[name].encode(value)
@@ -187,26 +189,22 @@ def test_a_density_is_largest_where_the_best_is_said_to_be(space: Space, guess: 
             else parameter.encode(wanted[-1])
         )
         inside[:, space.columns[name]] = middle
-    best = guess.favour(space, inside)
-    assert best is not None
-    np.testing.assert_allclose(best[0], 0.0, atol=1e-12)
-    np.testing.assert_allclose(best[1], 0.0, atol=1e-9)
+    best, by_u = density(guess, space, inside)
+    np.testing.assert_allclose(best, 0.0, atol=1e-12)
+    np.testing.assert_allclose(by_u, 0.0, atol=1e-9)
 
 
 def test_a_density_falls_with_the_distance_and_never_too_fast() -> None:
     """Far away it falls as a power, so that a wrong guess can be overcome."""
     U = np.column_stack([np.linspace(0.3, 1.0, 50), np.full(50, 0.5)])
-    found = Guesses(near={"a": 0.3}, within=0.01).favour(PLANE, U)
-    assert found is not None
-    assert np.all(np.diff(found[0]) < 0.0)
-    assert found[0][-1] > -12.0
+    found, _ = density(Guesses(near={"a": 0.3}, within=0.01), PLANE, U)
+    assert np.all(np.diff(found) < 0.0)
+    assert found[-1] > -12.0
     for near in (0.01, 0.1, 1.0):
-        one = Guesses(near={"a": 0.3}, within=near).favour(PLANE, np.array([[0.3 + near, 0.1]]))
-        assert one is not None
-        assert one[0][0] == pytest.approx(-math.log(2.0))
-    edge = Guesses(good={"a": (0.1, 0.3)}).favour(PLANE, np.array([[0.3 + EDGE, 0.1]]))
-    assert edge is not None
-    assert edge[0][0] == pytest.approx(-math.log(2.0))
+        one, _ = density(Guesses(near={"a": 0.3}, within=near), PLANE, np.array([[0.3 + near, 0.1]]))
+        assert one == pytest.approx(-math.log(2.0))
+    edge, _ = density(Guesses(good={"a": (0.1, 0.3)}), PLANE, np.array([[0.3 + EDGE, 0.1]]))
+    assert edge == pytest.approx(-math.log(2.0))
     assert Guesses(values=[({"a": 0.5}, 1.0, 0.1)]).favour(PLANE, U) is None  # it speaks of no place
 
 
@@ -311,9 +309,7 @@ def test_what_never_falls_is_not_taken_for_falling(seed: int) -> None:
 def test_of_what_is_never_worse_the_end_is_favoured(name: str, end: float, sign: float) -> None:
     guess = Guesses(**{name: "a"})  # type: ignore[arg-type]
     U = np.column_stack([np.linspace(0.0, 1.0, 6), np.full(6, 0.3)])
-    found = guess.favour(PLANE, U)
-    assert found is not None
-    assert U[np.argmax(found[0]), 0] == end
+    assert U[np.argmax(density(guess, PLANE, U)[0]), 0] == end
     assert np.all(guess.draw(PLANE, 9, np.random.default_rng(0))[:, 0] == end)
     history = replace(trials(rising, 8), sign=sign)
     recipes = knowing(guess), replace(BASE, pseudo=none)
@@ -323,12 +319,11 @@ def test_of_what_is_never_worse_the_end_is_favoured(name: str, end: float, sign:
 
 def test_of_a_parameter_that_is_not_there_nothing_is_said() -> None:
     space = Space({"way": Choice(["sgd", "adam"]), "m": Float(0, 1, when={"way": ["sgd"]})})
-    found = Guesses(more=["m"], good={"m": (0.6, 1.0)}, near={"m": 0.9}).favour(
-        space, np.array([space.encode({"way": "adam"}), space.encode({"way": "sgd", "m": 0.2})])
-    )
-    assert found is not None
-    assert found[0][0] == 0.0
-    assert found[0][1] < -1.0
+    guess = Guesses(more=["m"], good={"m": (0.6, 1.0)}, near={"m": 0.9})
+    U = np.array([space.encode({"way": "adam"}), space.encode({"way": "sgd", "m": 0.2})])
+    found, _ = density(guess, space, U)
+    assert found[0] == 0.0
+    assert found[1] < -1.0
 
 
 @pytest.mark.parametrize(("value", "off"), [(1e300, 1.0), (0.0, 1e200)])
@@ -404,9 +399,8 @@ def test_a_guess_that_does_not_fit_the_space_is_refused(guess: Guesses, came: st
 
 def test_a_good_range_of_a_number_in_steps_is_where_it_says() -> None:
     space = Space({"n": Int(0, 10, step=3)})
-    found = Guesses(good={"n": (9, 9)}).favour(space, space.encode({"n": 9})[None, :])
-    assert found is not None
-    assert found[0][0] == pytest.approx(0.0, abs=1e-9)
+    found, _ = density(Guesses(good={"n": (9, 9)}), space, space.encode({"n": 9})[None, :])
+    assert found == pytest.approx(0.0, abs=1e-9)
 
 
 def test_names_may_be_given_alone_or_in_a_list() -> None:

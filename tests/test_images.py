@@ -129,22 +129,6 @@ def test_images_have_the_same_value_where_the_function_is_symmetric(
             assert f(space.decode(image)) == pytest.approx(f(space.decode(u)), rel=1e-6, abs=1e-6)
 
 
-def test_images_in_units() -> None:
-    here = {"x": 3.0, "y": 4.0, "z": 1.0, "w": 2.0}
-    (found,) = twins(Images(mirror={"x": 2.0}), BOX, here)
-    assert found == [pytest.approx(dict(here, x=1.0))]
-    (found,) = twins(Images(mirror={"y": 1.0}), BOX, here)
-    assert found == [pytest.approx(dict(here, y=0.25))]
-    (found,) = twins(Images(mirror={"y": 0.1}), BOX, here)
-    assert found == []  # 0.0025 is out of range
-    (found,) = twins(Images(exchange=("z", "w")), BOX, here)
-    assert found == [pytest.approx(dict(here, z=2.0, w=1.0))]
-    (found,) = twins(Images(period={"x": 6.0}), BOX, dict(here, x=5.0))
-    assert found == [pytest.approx(dict(here, x=-1.0))]
-    (found,) = twins(Images(period={"x": 1.0}), Space({"x": Float(0, 3)}), {"x": 0.4})
-    assert sorted(one["x"] for one in found) == pytest.approx([1.4, 2.4])  # all periods within the range
-
-
 def test_what_comes_after_an_end_of_a_period_is_shown_a_little_beyond_it() -> None:
     """A range of one period: what is near one end lies beyond the other one too."""
     space, source = Space({"angle": Float(0, 360)}), Images(period={"angle": 360})
@@ -554,7 +538,7 @@ def test_where_only_images_are_left_they_are_suggested_before_any_point_again() 
     """The symmetry is false, and the best point an image of one that was measured."""
     values: Any = [[5, 4, 4.5], [0, 3, 5], [4, 5, 6]]
     space, known = {"a": Int(0, 2), "b": Int(0, 2)}, [Images(exchange=("a", "b"))]
-    for seed in range(3):
+    for seed in range(6):
         result = minimize(lambda a, b: values[a][b], space, 9, seed=seed, knowledge=known, progress=False)
         assert len({tuple(trial.params.values()) for trial in result.trials}) == 9
         assert result.best.value == 0.0

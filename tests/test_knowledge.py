@@ -396,12 +396,6 @@ def test_trust_is_the_posterior_probability_of_not_being_ignored(trust: float) -
     assert weighed(agreements.tolist(), trust)[1] == pytest.approx(likely / (likely + 1.0 - trust))
 
 
-def test_an_account_is_shown_in_a_line() -> None:
-    account = Account(Images(exchange=("a", "b"), trust=0.5), 0.25, -1.26)
-    assert str(account) == "Images(exchange=('a', 'b')): trust 0.25, worth -1.3"
-    assert repr(account) == f"Account({account})"
-
-
 # any source with any recipe
 
 

@@ -54,15 +54,11 @@ def with_sources(result: Result) -> Recipe:
     return replace(default, pseudo=default.pseudo + pseudo.Sum(result.sources))
 
 
-def test_an_optimizer_hands_on_its_sources() -> None:
-    assert Optimizer(SQUARE, knowledge=[MIRROR]).result.sources == (MIRROR,)
-    assert Optimizer(SQUARE).result.sources == ()
-
-
-def test_before_any_value_the_trust_is_that_of_the_user() -> None:
-    (account,) = Optimizer(SQUARE, knowledge=[MIRROR]).result.knowledge
+def test_an_optimizer_hands_on_its_sources_whose_trust_is_that_of_the_user_before_any_value() -> None:
+    result, plain = Optimizer(SQUARE, knowledge=[MIRROR]).result, Optimizer(SQUARE).result
+    (account,) = result.knowledge
     assert (account.source, account.trust, account.worth, account.points) == (MIRROR, MIRROR.trust, 0.0, None)
-    assert Optimizer(SQUARE).result.knowledge == ()
+    assert (result.sources, plain.sources, plain.knowledge) == ((MIRROR,), (), ())
 
 
 def test_knowledge_is_what_the_model_learned_of_the_sources() -> None:

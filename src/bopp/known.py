@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -16,12 +16,6 @@ from bopp.data import Array, Data
 from bopp.space import Space
 
 T = TypeVar("T")
-
-
-class Unit(Protocol):
-    """The model's unit: turns your values, larger is better, into those of the model."""
-
-    def __call__(self, y: Array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +37,7 @@ class Known:
     """
 
     space: Space
-    scale: Unit
+    scale: Callable[[Array], Array]
     data: Data
     posterior: Belief
     pending: Array

@@ -39,12 +39,7 @@ RECIPES: dict[str, Callable[[], Recipe | None]] = {
     "paper-ei": lambda: Recipe.paper("ei"),
 }
 GUESS = "{ at = { rate = 0.01 }, value = 0.2, give_or_take = 0.05 }"
-METHODS = ("fork", "spawn", "forkserver")  # of which Windows has "spawn" alone
 PARAMETERS = {name.lower(): kind for name, kind in KINDS.items()}
-
-
-def _one_of(names: Iterable[str]) -> str:
-    return rf"\A(?:{'|'.join(names)})\Z"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -58,8 +53,13 @@ Url = Annotated[str, Meta(description='the URL of a database such as "sqlite:///
 Reference = Annotated[str, Meta(pattern=REFERENCE, description='"module:function"')]
 FailurePolicy = Annotated[Policy, Meta(description='"stop" or "continue"')]
 Way = Annotated[Direction, Meta(description='"minimize" or "maximize"')]
-RecipeName = Annotated[str, Meta(pattern=_one_of(RECIPES), description=f"one of {', '.join(RECIPES)}")]
-StartMethod = Annotated[str, Meta(pattern=_one_of(METHODS), description=_listed(METHODS))]
+RecipeName = Annotated[
+    str, Meta(pattern=rf"\A(?:{'|'.join(RECIPES)})\Z", description=f"one of {', '.join(RECIPES)}")
+]
+StartMethod = Annotated[
+    Literal["fork", "spawn", "forkserver"],  # of which Windows has "spawn" alone
+    Meta(description='"fork", "spawn" or "forkserver"'),
+]
 Truth = Annotated[bool, Meta(description="true or false")]
 Whole = Annotated[int, Meta(description="an integer")]
 Count = Annotated[int, Meta(ge=1, description="an integer >= 1")]
