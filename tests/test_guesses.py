@@ -95,14 +95,6 @@ def test_a_right_value_is_believed_as_it_was_given(sign: float) -> None:
     assert value_at(model, sign, u) == pytest.approx(value, abs=0.1)
 
 
-def test_the_same_guess_of_the_mirrored_objective_gives_the_same_suggestion() -> None:
-    up = knowing(Guesses(values=[({"a": 0.9}, 13.0, 0.5)]))
-    down = knowing(Guesses(values=[({"a": 0.9}, -13.0, 0.5)]))
-    largest = trials(wave)
-    smallest = replace(largest, sign=-1.0)
-    assert np.array_equal(suggest(PLANE, up, largest, (0, 10)), suggest(PLANE, down, smallest, (0, 10)))
-
-
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("miss", [-8.0, 8.0])
 def test_a_wrong_value_is_widened_or_ignored(sign: float, miss: float) -> None:

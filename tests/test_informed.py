@@ -4,15 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bopp import Data, Float, Int, Known, Optimizer, Problem, Recipe
 from bopp.errors import RecipeError, StudyError
 from bopp.informed import bind_knowledge
 from bopp.plain import other_part, read_recipe, write_recipe
-from bopp.pseudo import Cheap, Failed, Guesses, Images, Pending, Source, Sum, none, sources
-from bopp.suggest import suggest
+from bopp.pseudo import Failed, Guesses, Images, Pending, Source, Sum, none, sources
 from support.recipes import PRESETS, SOURCES
 
 SQUARE = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -106,33 +104,11 @@ def test_a_recipe_with_a_source_comes_back_from_json(source: Source) -> None:
     assert other_part(write_recipe(recipe), bind_knowledge(DEFAULT, doubtful, PROBLEM)) == "pseudo"
 
 
-def test_a_cheap_function_is_stored_by_its_values() -> None:
-    def cheap(a: float, b: float) -> float:
-        return a - b
-
-    recipe = bind_knowledge(DEFAULT, Cheap(cheap, points=8), PROBLEM)
-    assert there_and_back(recipe) == recipe
-    (source,) = sources(recipe.pseudo)
-    assert isinstance(source, Cheap)
-    assert len(source.values) == 8
-    assert all(value == pytest.approx(dict(row)["a"] - dict(row)["b"]) for row, value in source.values)
-
-
 def test_a_source_with_a_function_of_yours_has_to_be_passed_in_again() -> None:
     recipe = bind_knowledge(DEFAULT, Images(equal=lambda p: dict(p, a=1.0 - p["a"])), PROBLEM)
     with pytest.raises(StudyError, match=r"parts of your own \(pseudo\)"):
         there_and_back(recipe)
     assert other_part(json.loads(json.dumps(write_recipe(recipe))), recipe) is None
-
-
-def test_a_recipe_that_came_back_suggests_the_same() -> None:
-    recipe = bind_knowledge(DEFAULT, list(SOURCES.values()), PROBLEM)
-    optimizer = Optimizer(PROBLEM)
-    for a, b in np.random.default_rng(0).random((6, 2)).tolist():
-        optimizer.observe({"a": a, "b": b}, a - b)
-    history = optimizer.result.history()
-    one, other = (suggest(PROBLEM.space, each, history, (0, 6)) for each in (recipe, there_and_back(recipe)))
-    assert np.array_equal(one, other)
 
 
 def test_knowledge_goes_with_any_space_that_has_its_parameters() -> None:
