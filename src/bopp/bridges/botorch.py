@@ -247,11 +247,9 @@ def _points(policy: Policy, known: Known) -> Data:
 
 def _checked(source: Source, space: Space) -> Source:
     """The source, if it fits the space, and says nothing but points."""
-    nowhere, more = (
-        np.empty((0, space.dimension)),
-        source.overrides("relatives") or source.overrides("limits"),
-    )
-    if more or (bound := source.bind(Problem.of(space, "maximize"))).favour(space, nowhere) is not None:
+    more = source.overrides("relatives") or source.overrides("limits")
+    problem, nowhere = Problem.of(space, "maximize"), np.empty((0, space.dimension))
+    if more or (bound := source.bind(problem)).favour(space, nowhere) is not None:
         raise RecipeError(
             f"wanted sources of points alone, got {brief(source)}: values of other functions, limits, and "
             "where the best point is, are for an optimizer of bopp"

@@ -140,11 +140,9 @@ def check_sources(rows: Sequence[Row], problem: Problem, what: str = UNREAD) -> 
 
 def other_in_recipe(parts: Parts, recipe: Recipe) -> str | None:
     """The name of the first part in which a recipe differs from the written one, knowledge apart."""
-    rest, rows = split(parts)
-    if rows or pseudo.sources(recipe.pseudo):
-        rest = rest | {"pseudo": _sum(_policies(rest))}
-        recipe = replace(recipe, pseudo=Sum(policies_of(_plain(recipe).pseudo)))
-    return other_part(rest, recipe)
+    rest, _ = split(parts)
+    plain = replace(recipe, pseudo=Sum(policies_of(_plain(recipe).pseudo)))
+    return other_part(rest | {"pseudo": _sum(_policies(rest))}, plain)
 
 
 def are_in(knowledge: Sequence[Taught], rows: Sequence[Row], problem: Problem) -> bool:

@@ -78,6 +78,7 @@ def pulls_of(
     """
     done = [trial.number for trial in then if trial._value is not None]
     owners = _owners(problem, then, [account.source for account in model.accounts])
+    trend = f"trend of {trend_name(model.accounts)}"
     shares: dict[Key, float] = {}
     taken: dict[Key, float] = {}  # for a value, in the model's unit
     for one in shown:
@@ -86,13 +87,14 @@ def pulls_of(
             return ()
         given = [owners.get(row.tobytes(), OTHERS) for row in one.points.X]
         besides = _besides(model.accounts, len(parts) - 1 - len(done) - len(given))
-        for key, part in zip([*done, *besides, *given, _rest(one.belief, model)], parts, strict=True):
+        rest = trend if isinstance(one.belief, Trended) else AVERAGE
+        for key, part in zip([*done, *besides, *given, rest], parts, strict=True):
             shares[key] = shares.get(key, 0.0) + one.weight * float(part)
         for key, y in dict(zip(given[::-1], one.points.y[::-1].tolist(), strict=True)).items():
             taken[key] = taken.get(key, 0.0) + one.weight * y
     taken = {key: y for key, y in taken.items() if key != OTHERS} | {AVERAGE: 0.0}
-    if trend := trend_of(model, u):
-        taken[_trend(trend[0])] = float(trend[1][0])
+    if (followed := trend_of(model, u)) is not None:
+        taken[trend] = float(followed[1][0])
     values = {key: float(in_units(problem, model, np.array([y]))[0]) for key, y in taken.items()}
     trials = {trial.number: trial for trial in then}
     pulls = [_pull(problem, trials, key, share, values.get(key)) for key, share in shares.items()]
@@ -142,15 +144,6 @@ def _besides(accounts: Sequence[Account], count: int) -> list[str]:
     """The source of each of so many points that the model has besides the measured ones."""
     names = [name for name, points in points_of(accounts) for _ in range(len(points))]
     return names[:count] + [names[-1] if names else OTHERS] * (count - len(names))
-
-
-def _rest(belief: Belief, model: Model) -> str:
-    """What is expected where nothing was measured."""
-    return _trend(trend_name(model.accounts)) if isinstance(belief, Trended) else AVERAGE
-
-
-def _trend(name: str) -> str:
-    return f"trend of {name}"
 
 
 def listed(params: Params) -> str:
