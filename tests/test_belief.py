@@ -36,9 +36,9 @@ WEIGHTS = (0.6, 0.3, 0.1)
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "_models", Memory(REMEMBERED))
-    monkeypatch.setattr(fitted, "_fits", Memory(fitted.REMEMBERED))
+def nothing_is_remembered() -> None:
+    model._models.forget()
+    fitted.forget()
 
 
 def processes() -> list[GP]:

@@ -248,6 +248,14 @@ def test_wrong_knowledge_is_refused_before_anything_is_written(url: str, wrong: 
         assert known(study) == (LIMITS,)
 
 
+def test_of_several_objectives_only_what_holds_for_each_is_known(url: str) -> None:
+    several = bopp.Problem(SPACE, {"one": "minimize", "two": "maximize"})
+    with pytest.raises(BoppError, match=r"several objectives.*got Limits"):
+        open_study(url, "s", several, knowledge=[IMAGES, LIMITS])
+    with open_study(url, "s", several, knowledge=IMAGES) as study:
+        assert known(study) == study.result.of("two").sources == (IMAGES,)
+
+
 def test_knowledge_that_fits_the_new_space_moves_along_and_other_keeps_a_study_where_it_is(url: str) -> None:
     with open_study(url, "s", SPACE, knowledge=IMAGES) as study:
         study.observe({"x": 0.5, "y": 0.5, "kind": "a"}, 1.0)
