@@ -151,16 +151,6 @@ def test_a_function_is_called_when_the_study_is_created_and_never_again(url: str
     assert Calls.count == 12
 
 
-def test_functions_of_yours_are_recognized_by_their_names(url: str) -> None:
-    def made(shift: float) -> Any:
-        return lambda params: loss(params) + shift
-
-    open_study(url, "s", SPACE, knowledge=Cheap(made(1.0), points=6)).close()
-    open_study(url, "s", knowledge=Cheap(made(2.0), points=6)).close()
-    with pytest.raises(StudyError, match="knows cheap"):
-        open_study(url, "s", knowledge=Cheap(loss, points=6))
-
-
 @pytest.mark.parametrize("name", YOURS)
 def test_parts_of_your_own_are_brought_along(url: str, name: str) -> None:
     with open_study(url, "s", SPACE, knowledge=[LIMITS, YOURS[name]]) as study:
