@@ -10,7 +10,7 @@ import pytest
 
 from bopp import pseudo
 from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
-from bopp.bridges.sources import translated
+from bopp.bridges.sources import translate
 from bopp.errors import RecipeError, SpaceError
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Policy, Source
@@ -34,7 +34,7 @@ class Scaler:
 
 def bound(source: Policy, translation: Translation) -> Source:
     """The source as the engine has it."""
-    found = translated(source, translation)
+    found = translate(source, translation)
     assert isinstance(found, Source)
     return found.bind(Problem(translation.space))
 
@@ -50,22 +50,22 @@ def bound(source: Policy, translation: Translation) -> Source:
     ],
 )
 def test_where_values_are_the_same_a_source_stays_as_it_is(source: Source) -> None:
-    assert translated(source, PLAIN) is source
+    assert translate(source, PLAIN) is source
     for other in (pseudo.Pending(), pseudo.none, Limits(at_most=1.0)):  # no values in it
-        assert translated(other, STEPPED) == other
+        assert translate(other, STEPPED) == other
 
 
 def test_sources_go_by_the_number_of_the_step_and_the_place_of_the_option() -> None:
     given = Guesses(
         values=[({"x": 1.3, "y": 0.5}, 2.0, 0.1)], near={"x": 1.7}, good={"x": (1.25, 2.5), "y": (0.1, 0.2)}
     )
-    found: Any = translated(given, STEPPED)
+    found: Any = translate(given, STEPPED)
     assert found.values == (((("x", 3), ("y", 0.5)), 2.0, 0.1),)
     assert found.near == (("x", 7),)
     assert dict(found.good) == {"x": pytest.approx((2.5, 15.0)), "y": (0.1, 0.2)}
-    found = translated(Guesses(good={"layers": [[8], None]}), LISTED)
+    found = translate(Guesses(good={"layers": [[8], None]}), LISTED)
     assert dict(found.good) == {"layers": (0, 2)}
-    found = translated(Images(mirror={"x": 1.55}, period={"x": 0.25}), STEPPED)  # may lie between steps
+    found = translate(Images(mirror={"x": 1.55}, period={"x": 0.25}), STEPPED)  # may lie between steps
     assert dict(found.mirror) == {"x": pytest.approx(5.5)}
     assert dict(found.period) == {"x": pytest.approx(2.5)}
 
@@ -135,7 +135,7 @@ SCALERS = [Scaler("a"), Scaler("a"), Scaler("b")]
     ],
 )
 def test_an_option_is_found_in_a_copy_of_it(values: list[Any], given: Any, place: int) -> None:
-    found: Any = translated(Guesses(near={"p": given}), Translation({"p": options(values)}))
+    found: Any = translate(Guesses(near={"p": given}), Translation({"p": options(values)}))
     assert dict(found.near) == {"p": place}
 
 
@@ -169,6 +169,6 @@ def test_what_does_not_fit_is_named(source: Source, words: str) -> None:
 )
 def test_parameters_that_only_count_alike_are_not_exchanged(one: Foreign, other: Foreign) -> None:
     source, alike = Images(exchange=("a", "b")), Translation({"a": one, "b": one})
-    assert translated(source, alike) == source
+    assert translate(source, alike) == source
     with pytest.raises(RecipeError, match="exchange"):
-        translated(source, Translation({"a": one, "b": other}))
+        translate(source, Translation({"a": one, "b": other}))

@@ -27,7 +27,7 @@ from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.branches import When, branches
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.bridges.sources import translated
+from bopp.bridges.sources import translate
 from bopp.data import Array
 from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
 from bopp.goals import check_goals
@@ -316,7 +316,7 @@ _bound: Memory[Source | None] = Memory(MOST_SOURCES)
 def _fitting(source: Source, search: _Search) -> Source | None:
     """The source as it can be used in a search; None, with a warning, if it does not fit."""
     try:
-        bound, space = bind(translated(source, search.translation), search.problem), search.problem.space
+        bound, space = bind(translate(source, search.translation), search.problem), search.problem.space
         bound.twins(space, space.snap(np.full((1, space.dimension), 0.5)))  # calls a function of yours
     except (BoppError, LookupError) as error:
         warnings.warn(

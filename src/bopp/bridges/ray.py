@@ -27,7 +27,7 @@ import numpy as np
 from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
-from bopp.bridges.sources import translated
+from bopp.bridges.sources import translate
 from bopp.constraint import checked_constraint
 from bopp.errors import RecipeError, SpaceError, StudyError, TellError, reading
 from bopp.files import write_whole
@@ -247,7 +247,7 @@ class BoppSearch(Searcher):
         begun = None if saved else self._optimizer
         recipe = saved or (begun.recipe if begun else self._recipe)
         knowledge = () if begun else self._knowledge  # else a function of yours is called anew
-        known = [translated(policy, layout.translation) for policy in knowledge]
+        known = [translate(policy, layout.translation) for policy in knowledge]
         optimizer = Optimizer(problem, None, self._seed, recipe, trials, known)
         for point in self._points[sum(trial.origin == "queued" for trial in trials) :]:
             optimizer.enqueue(layout.params(point))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bopp.arguments import checked_count
 from bopp.bridges import extra
 from bopp.bridges.foreign import Foreign, Translation, options
-from bopp.bridges.sources import translated
+from bopp.bridges.sources import translate
 from bopp.errors import RecipeError, SpaceError
 from bopp.front import nondominated
 from bopp.informed import as_policies
@@ -113,7 +113,7 @@ class BoppSearchCV(BaseSearchCV):
         n_iter = checked_count("n_iter", self.n_iter)
         translation = Translation({name: _foreign(name, d) for name, d in self.param_distributions.items()})
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        knowledge = [translated(policy, translation) for policy in as_policies(self.knowledge)]
+        knowledge = [translate(policy, translation) for policy in as_policies(self.knowledge)]
         scores = _names(self.scoring)
         searched = {"value": "score"} if scores is None else self._searched(scores)
         problem = _problem(translation.space, searched)

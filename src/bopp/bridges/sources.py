@@ -23,10 +23,10 @@ from bopp.space import Params
 P = TypeVar("P", bound=Policy)
 
 
-def translated(policy: P, translation: Translation) -> P:
+def translate(policy: P, translation: Translation) -> P:
     """A source in values of ours; a policy of your own is left as it is, and so is one with nothing to do."""
     same = all(foreign.theirs is unchanged for foreign in translation.parameters.values())
-    return policy.translated(Translator(translation)) if isinstance(policy, Source) and not same else policy
+    return policy.translate(Translator(translation)) if isinstance(policy, Source) and not same else policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Translator:
         """A distance between two numbers."""
         return float(self.number(name, length) - self.number(name, 0.0))
 
-    def loosely(self, name: str, value: Any) -> Any:
+    def number_or_option(self, name: str, value: Any) -> Any:
         """An option, or a number that may lie between two steps or beyond the range."""
         foreign = self.translation.parameters.get(name)
         read = self.number if foreign is not None and foreign.parameter.numeric else self.value
@@ -79,7 +79,7 @@ class Translator:
         found = []
         for params, value in rows:
             with suppress(SpaceError):
-                found.append(({name: self.loosely(name, one) for name, one in params}, value))
+                found.append(({name: self.number_or_option(name, one) for name, one in params}, value))
         return found
 
     def function(self, function: Function, what: str) -> Objective:

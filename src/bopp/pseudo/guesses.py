@@ -95,12 +95,12 @@ class Guesses(Source):
                 )
         return replace(self, values=values)
 
-    def translated(self, to: Translator) -> Self:
+    def translate(self, to: Translator) -> Self:
         return replace(
             self,
             values=[(to.params(params), value, off) for params, value, off in self.values],
             near=to.params(self.near),
-            good={name: [to.loosely(name, one) for one in wanted] for name, wanted in self.good},
+            good={name: [to.number_or_option(name, one) for one in wanted] for name, wanted in self.good},
         )
 
     def __call__(self, known: Known) -> Data:

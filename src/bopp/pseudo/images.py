@@ -104,7 +104,7 @@ class Images(Source):
         _by_function(equal, space, tried)  # so that what is wrong with it does not end a run
         return replace(self, equal=equal)
 
-    def translated(self, to: Translator) -> Self:
+    def translate(self, to: Translator) -> Self:
         to.check_alike(self.exchange)
         return replace(
             self,

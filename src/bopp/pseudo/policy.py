@@ -110,7 +110,7 @@ class Source(Adds):
         """The source as it can be stored and used for a problem; one that does not fit it is refused."""
         return self
 
-    def translated(self, to: Translator) -> Self:
+    def translate(self, to: Translator) -> Self:
         """The same knowledge, said in values of another tool, in values of bopp."""
         return self
 

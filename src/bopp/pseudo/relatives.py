@@ -79,7 +79,7 @@ class Cheap(Source):
             raise RecipeError(f"Cheap: wanted {FEWEST} values or more of params of the space, got {got}")
         return self
 
-    def translated(self, to: Translator) -> Self:
+    def translate(self, to: Translator) -> Self:
         if self.data_function is not None:
             return replace(self, values=to.function(self.data_function, "Cheap: the function"))
         return replace(self, values=to.rows(self.values))
@@ -123,7 +123,7 @@ class Earlier(Source):
             )
         return self
 
-    def translated(self, to: Translator) -> Self:
+    def translate(self, to: Translator) -> Self:
         return replace(self, studies=[(direction, to.rows(rows)) for direction, rows in self.studies])
 
     def relatives(self, space: Space) -> tuple[Relative, ...]:
