@@ -103,7 +103,7 @@ class TestConformance(ResumableConformance):
 
     def run(self, case: Case, folder: Path | None = None) -> list[dict[str, Any]]:
         def opened() -> Study:
-            bridge._remembered = ()
+            bridge._searches.forget()
             return optuna.create_study(
                 storage=JournalStorage(JournalFileBackend(f"{folder}/journal")) if folder else None,
                 study_name="a",
@@ -383,13 +383,13 @@ class Forgetful(BoppSampler):
     """The sampler as if it had never seen a trial before."""
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
-        bridge._remembered = ()
+        bridge._searches.forget()
         return super().infer_relative_search_space(study, trial)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Distributions
     ) -> dict[str, Any]:
-        bridge._remembered = ()
+        bridge._searches.forget()
         return super().sample_relative(study, trial, search_space)
 
 
@@ -474,7 +474,7 @@ def test_another_order_of_the_parameters_is_another_search() -> None:
 def test_little_is_remembered_and_no_trial_is_kept_alive() -> None:
     for _ in range(2 * bridge.REMEMBERED):
         study = grown(UNIT, lambda params: params["x"], 3)
-    assert len(bridge._remembered) == bridge.REMEMBERED
+    assert len(bridge._searches) == len(bridge._kinds) == bridge.REMEMBERED
     last = weakref.ref(study.get_trials(deepcopy=False)[0])
     assert last() is not None
     del study

@@ -26,7 +26,7 @@ import numpy as np
 from bopp.arguments import checked_recipe, checked_seed
 from bopp.bridges import extra
 from bopp.bridges.branches import When, branches
-from bopp.bridges.foreign import Foreign, Translation, alike, options, real, stepped, whole
+from bopp.bridges.foreign import Foreign, Translation, options, real, stepped, whole
 from bopp.bridges.sources import translate
 from bopp.data import Array
 from bopp.errors import BoppError, RecipeError, SpaceError, StudyError
@@ -55,7 +55,7 @@ with extra("optuna"):
     from optuna.trial import FrozenTrial, TrialState
 
 TRIES = 3  # at params that no other trial has; in a space that is used up, there are none
-REMEMBERED = 8  # searches and looks, with what was made of finished trials
+REMEMBERED = 8  # searches, and kinds of trials of a study, with what was made of finished trials
 MOST_SOURCES = 64  # of knowledge, each as it is in a search
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ class _Search:
         search_space: Mapping[str, BaseDistribution],
         whens: Mapping[str, When | None],
         objectives: Mapping[str, Direction],
-        key: list[Any],
+        key: tuple[Any, ...],
     ):
         self.key = key
         self.search_space = {name: one for name, one in search_space.items() if name in whens}
@@ -214,17 +214,15 @@ class _Search:
         study: Study, search_space: Mapping[str, BaseDistribution], whens: Mapping[str, When | None]
     ) -> _Search:
         """The search of this study, reused if it was made before."""
-        described = [*_described(search_space).items()]  # order counts
         objectives = _objectives(study)
-        key = [study.study_name, objectives, described, dict(whens)]
-        return _remember(key, partial(_Search, search_space, whens, objectives, key))
+        described = [*search_space.items()], repr(search_space)  # for Optuna the choices 1 and True are equal
+        key = (study.study_name, [*objectives.items()], *described, repr(whens))  # order counts
+        return _searches(key, (), partial(_Search, search_space, whens, objectives, key))
 
     def suggested(self, recipe: Recipe, points: Sequence[_Point], key: tuple[int, int]) -> _Point:
         space = self.problem.space
         X = np.array([point.u for point in points]).reshape(-1, space.dimension)
-        names = sorted(
-            {name for point in points for name in point.constraints}
-        )  # not as a storage orders them
+        names = sorted({name for point in points for name in point.constraints})  # in any storage
         problem = Problem(space, self.problem.objectives, [AtMost(name, 0.0) for name in names])
         history = problem.history([point.told(names) for point in points], X)
         params = space.decode(suggest(space, recipe, history, key))
@@ -272,18 +270,8 @@ class _Search:
         return _Point(told, u, {f"constraint {name}": value for name, value in constraints.items()})
 
 
-_remembered: tuple[tuple[Any, Any], ...] = ()  # never changed in place: safe for threads and forks
-
-
-def _remember(key: Any, make: Callable[[], T]) -> T:
-    """What was recently made for the same key, or is made now."""
-    global _remembered
-    latest = _remembered
-    found = next((one for one in latest if alike(one[0], key)), None) or (key, make())
-    if not latest or latest[0] is not found:
-        _remembered = (found, *(one for one in latest if one is not found))[:REMEMBERED]
-    made: T = found[1]
-    return made
+_searches: Memory[_Search] = Memory(REMEMBERED)
+_bound: Memory[Source | None] = Memory(MOST_SOURCES)
 
 
 def _informed(recipe: Recipe, knowledge: Sequence[Policy], search: _Search) -> Recipe:
@@ -292,25 +280,10 @@ def _informed(recipe: Recipe, knowledge: Sequence[Policy], search: _Search) -> R
     if not knowledge and not sources(recipe.pseudo):
         return recipe
     bound = [
-        _bound(_Key([search.key, one]), (), partial(_fitting, one, search))
-        if isinstance(one, Source)
-        else one
+        _bound((search.key, one), (), partial(_fitting, one, search)) if isinstance(one, Source) else one
         for one in policies
     ]
     return replace(recipe, pseudo=Sum(tuple(one for one in bound if one is not None)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Key:
-    """Parts that are compared by `alike`."""
-
-    parts: list[Any]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and alike(self.parts, other.parts)
-
-
-_bound: Memory[Source | None] = Memory(MOST_SOURCES)
 
 
 def _fitting(source: Source, search: _Search) -> Source | None:
@@ -357,31 +330,16 @@ def _limited(name: str, value: Any) -> float:
     return 0.0 if number == -math.inf else number
 
 
-def _kinds(study: Study) -> _Once[dict[str, Any]]:
-    """Gives the distributions of each trial of a study; where they are equal, one object."""
-    known: list[dict[str, Any]] = []
-
-    def kind(trial: FrozenTrial) -> dict[str, Any]:
-        found = _described(trial.distributions)
-        same = next((one for one in known if alike(one, found)), None)
-        if same is None:
-            known.append(found)
-        return found if same is None else same
-
-    return _remember([study.study_name], lambda: _Once(kind))
-
-
-def _described(distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Distributions in a form for `alike`, which tells the choices 1, 1.0 and True apart; Optuna does not."""
-    return {name: (type(one), vars(one)) for name, one in distributions.items()}
+_kinds: Memory[_Once[str]] = Memory(REMEMBERED)
 
 
 def _latest_of_each_kind(study: Study) -> list[FrozenTrial]:
     """The latest complete and the latest pruned trial for each set of distributions, in order."""
-    kind, latest = _kinds(study), dict[Any, FrozenTrial]()
+    kind = _kinds(study.study_name, (), lambda: _Once(lambda trial: repr(trial.distributions)))
+    latest: dict[tuple[TrialState, str], FrozenTrial] = {}
     for trial in reversed(study.get_trials(deepcopy=False)):
         if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
-            latest.setdefault((trial.state, id(kind(trial))), trial)
+            latest.setdefault((trial.state, kind(trial)), trial)
     return [*reversed(latest.values())]
 
 
@@ -407,11 +365,7 @@ def _varying(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
     kinds = [trial.distributions for trial in trials if trial.state is TrialState.COMPLETE]
     names = sorted({name for kind in kinds for name in kind if not all(name in other for other in kinds)})
     found = {name: [kind[name] for kind in kinds if name in kind] for name in names}
-    return {
-        name: ranges[-1]
-        for name, ranges in found.items()
-        if all(alike(_described({name: one}), _described({name: ranges[-1]})) for one in ranges)
-    }
+    return {name: ranges[-1] for name, ranges in found.items() if len(set(map(repr, ranges))) == 1}
 
 
 def _branches(
