@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
 from functools import reduce
 from numbers import Real
 from operator import getitem
@@ -190,7 +190,7 @@ class BoppSearch(Searcher):
         layout, optimizer = self._begun()
         state = {
             "format": FORMAT,
-            **self._setting(layout, self._metric, self._mode),
+            **self._settings(layout),
             "constants": layout.constants,
             "numbers": self._numbers,
             "result": optimizer.result.to_json(),
@@ -202,50 +202,56 @@ class BoppSearch(Searcher):
 
         If no recipe was given here, the one of the file is used, whatever the default is today.
         """
+        restored = copy(self)  # takes the place of this one once nothing was refused
         with reading(f"{checkpoint_path} is no state of a BoppSearch", StudyError):
             state = json.loads(Path(checkpoint_path).read_bytes())
             check_format("a state", state["format"], FORMAT)
             layout = self._layout or _Layout.read(state["space"], state["constants"])
-            metric, mode = self._metric or state["metric"], self._mode or state["mode"]
-            saved = self._saved_recipe(state["recipe"])
-            seed = checked_seed(state["seed"]) if self._drawn else self._seed
-            setting = self._setting(layout, metric, mode) | {"seed": seed}
-            self._check_setting(state, setting, saved or self._recipe)
             result = Result.from_json(state["result"])
-            constraints = self._constraints or result.problem.limits
-            if constraints != result.problem.limits:
-                there, here = (list(one) for one in (result.problem.limits, constraints))
-                raise StudyError(f"the state was saved with constraints {there}, here they are {here}")
+            restored._layout, restored._restored = layout, self._restored or self._layout is None
+            restored._metric = self._metric or state["metric"]
+            restored._mode = self._mode or state["mode"]
+            restored._constraints = self._constraints or result.problem.limits
+            if self._drawn:
+                restored._seed = checked_seed(state["seed"])
+            recipe = self._saved_recipe(state["recipe"])
+            if recipe != self._recipe:
+                restored._recipe, restored._optimizer = recipe, None
+            for name, there, here in restored._differences(state, layout, result.problem.limits):
+                raise StudyError(f"the state was saved with {name} {there}, here it is {here}")
             trials = result.trials
-            numbers = {str(name): trials[number].number for name, number in state["numbers"].items()}
-        self._seed = seed
-        optimizer = self._optimizer_of(layout, metric, mode, trials, saved, constraints)
-        self._recipe = saved or self._recipe
-        self._restored = self._restored or self._layout is None
-        self._layout, self._metric, self._mode = layout, metric, mode
-        self._optimizer, self._numbers, self._constraints = optimizer, numbers, constraints
+            restored._numbers = {str(name): trials[at].number for name, at in state["numbers"].items()}
+        restored._optimizer = restored._optimizer_of(layout, restored._metric, restored._mode, trials)
+        self.__dict__ |= vars(restored)
 
-    def _saved_recipe(self, parts: Mapping[str, Any]) -> Recipe | None:
-        """The recipe of a state, if it is to be used in place of the default, which may have changed."""
-        if self._named or has_parts_of_yours(parts):
-            return None
-        saved = read_recipe(parts)
-        return None if saved == self._recipe else saved
+    def _saved_recipe(self, parts: Mapping[str, Any]) -> Recipe:
+        """The recipe to go on with: that of a state rather than a default, which may have changed."""
+        return self._recipe if self._named or has_parts_of_yours(parts) else read_recipe(parts)
+
+    def _differences(
+        self, state: Mapping[str, Any], layout: _Layout, limits: Sequence[AtMost | AtLeast]
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """The settings in which a state differs, by name, there and here; recipes are compared as values."""
+        settings = self._settings(layout)
+        for name, here in settings.items():
+            if name not in ("recipe", "knowledge") and not alike(state[name], here):
+                yield name, repr(state[name]), repr(here)
+        if part := other_part(state["recipe"], self._recipe):
+            there, here = (repr(one["recipe"].get(part)) for one in (state, settings))
+            yield f"recipe {part}", there, here
+        if not written_alike(state["knowledge"], settings["knowledge"]):
+            yield "knowledge", brief(state["knowledge"]), brief(settings["knowledge"])
+        if limits != self._constraints:
+            yield "constraints", list(limits), list(self._constraints)
 
     def _optimizer_of(
-        self,
-        layout: _Layout,
-        metric: Words,
-        mode: Words,
-        trials: Sequence[Trial] = (),
-        saved: Recipe | None = None,
-        constraints: Sequence[AtMost | AtLeast] | None = None,
+        self, layout: _Layout, metric: Words, mode: Words, trials: Sequence[Trial] = ()
     ) -> Optimizer:
         """An optimizer with these trials; points to evaluate that are among them are not handed out again."""
-        limits = self._constraints if constraints is None else constraints
-        problem = Problem(layout.space, _objectives(metric, mode, bool(limits)), limits)
-        begun = None if saved else self._optimizer
-        recipe = saved or (begun.recipe if begun else self._recipe)
+        objectives = _objectives(metric, mode, bool(self._constraints))
+        problem = Problem(layout.space, objectives, self._constraints)
+        begun = self._optimizer
+        recipe = begun.recipe if begun else self._recipe
         knowledge = () if begun else self._knowledge  # else a function of yours is called anew
         known = [translate(policy, layout.translation) for policy in knowledge]
         optimizer = Optimizer(problem, None, self._seed, recipe, trials, known)
@@ -269,29 +275,17 @@ class BoppSearch(Searcher):
         """The declared values of a result, None where it has none."""
         return {name: result.get(self._result(name)) for name in problem.names}
 
-    def _setting(self, layout: _Layout, metric: Words, mode: Words) -> dict[str, Any]:
+    def _settings(self, layout: _Layout) -> dict[str, Any]:
         """What has to be the same when a state is restored."""
         return {
-            "metric": metric,
-            "mode": mode,
+            "metric": self._metric,
+            "mode": self._mode,
             "seed": self._seed,
             "recipe": write_recipe(self._recipe),
             "knowledge": write_part(self._knowledge),
             "points": _jsonable(self._points),
             "space": layout.written,
         }
-
-    def _check_setting(self, state: Mapping[str, Any], setting: Mapping[str, Any], recipe: Recipe) -> None:
-        """Refuse a state that was saved with other settings; recipes are compared as values."""
-        for name, here in setting.items():
-            if name not in ("recipe", "knowledge") and not alike(state[name], here):
-                raise StudyError(f"the state was saved with {name} {state[name]!r}, here it is {here!r}")
-        if part := other_part(state["recipe"], recipe):
-            there, here = (one["recipe"].get(part) for one in (state, setting))
-            raise StudyError(f"the state was saved with recipe {part} {there!r}, here it is {here!r}")
-        there, here = state["knowledge"], setting["knowledge"]
-        if not written_alike(there, here):
-            raise StudyError(f"the state was saved with knowledge {brief(there)}, here it is {brief(here)}")
 
 
 def earlier(results: Iterable[Any], metric: str, mode: str, trust: float = 0.7) -> Earlier:
@@ -388,10 +382,7 @@ def _domains(config: Mapping[str, Any]) -> dict[Keys, Any]:
 def _call(name: str, domain: Any) -> Call:
     """The function and arguments that make a parameter of the domain; JSON, if its options are."""
     if isinstance(domain, Parameter):
-        try:
-            return "parameter", [write_parameter(name, domain)]
-        except SpaceError as error:
-            raise SpaceError(f"{name!r}: {error}") from None
+        return "parameter", [write_parameter(name, domain)]
     sampler = domain.get_sampler()
     step = sampler.q if isinstance(sampler, Quantized) else None
     sampler = sampler.get_sampler() if isinstance(sampler, Quantized) else sampler
