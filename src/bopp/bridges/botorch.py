@@ -33,6 +33,7 @@ from bopp.space import Space
 with extra("botorch"):
     import torch
     from botorch.models import ModelListGP, SingleTaskGP
+    from botorch.utils.transforms import normalize, unnormalize
     from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
     from gpytorch.settings import min_fixed_noise, skip_posterior_variances
     from torch import Tensor
@@ -72,41 +73,8 @@ def condition_on_pseudo_points(
         return ModelListGP(*parts)
     _check(model)
     copy = deepcopy(model).train()  # in training mode its inputs are untransformed
-    belief = _Belief(copy, _cube(bounds, copy.train_inputs[0]))
+    belief = _Belief(copy, _checked_bounds(bounds, copy.train_inputs[0]))
     return belief.condition(_points(policy, _known(belief, pending, failed, seed))).model
-
-
-@dataclass(frozen=True, eq=False)
-class _Cube:
-    """Maps between the bounds of a search and the unit cube."""
-
-    lower: Tensor
-    upper: Tensor
-
-    @property
-    def space(self) -> Space:
-        corners = torch.stack([self.lower, self.upper], dim=1).tolist()
-        return Space({f"x{i}": Float(low, high) for i, (low, high) in enumerate(corners)})
-
-    def inside(self, X: Tensor) -> Array:
-        return _numbers((X - self.lower) / (self.upper - self.lower))
-
-    def outside(self, U: Tensor) -> Tensor:
-        return self.lower + (self.upper - self.lower) * U
-
-    def tensor(self, U: Array) -> Tensor:
-        return self.lower.new_tensor(np.array(U))
-
-    def points(self, name: str, X: Tensor | None) -> Array:
-        """Of the points given under this name, those inside the bounds, in the unit cube."""
-        size = len(self.lower)
-        if X is None or len(X) == 0:
-            return np.empty((0, size))
-        given = torch.as_tensor(X).to(self.lower)
-        if given.ndim != 2 or given.shape[1] != size or not given.isfinite().all():
-            raise RecipeError(f"{name}: wanted finite points of shape (m, {size}), got {X!r}")
-        U = self.inside(given)
-        return np.clip(U[_lie_inside(U)], 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +82,7 @@ class _Belief:
     """What a BoTorch model believes, in its own units, as a `Belief`."""
 
     model: Any
-    cube: _Cube
+    bounds: Tensor  # which are the unit cube for the policy
 
     @cached_property
     def latent(self) -> Any:
@@ -131,24 +99,18 @@ class _Belief:
 
     def __call__(self, U: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (m,) at the rows of U."""
-        if len(U) == 0:
-            return np.empty(0), np.empty(0)
         posterior = self._posterior(U)
         return _numbers(posterior.mean[:, 0]), _numbers(posterior.variance[:, 0].sqrt())
 
     def mean(self, U: Array) -> Array:
         """The mean (m,) alone."""
-        if len(U) == 0:
-            return np.empty(0)
         with skip_posterior_variances():
             return _numbers(self._posterior(U).mean[:, 0])
 
     def gradient(self, U: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, standard deviation (m,) and their gradients (m, d) at the rows of U."""
-        if len(U) == 0:
-            return np.empty(0), np.empty(0), np.empty(U.shape), np.empty(U.shape)
         with torch.enable_grad():
-            at = self.cube.tensor(U).requires_grad_()
+            at = self._tensor(U).requires_grad_()
             posterior = self.latent.posterior(self._inputs(at))
             found = [posterior.mean[:, 0], posterior.variance[:, 0].sqrt()]
             slopes = [torch.autograd.grad(one.sum(), at, retain_graph=True)[0] for one in found]
@@ -168,7 +130,7 @@ class _Belief:
     def difference(self, A: Array, B: Array) -> Array:
         """The squared difference (m,) that the prior expects between each row of A and of B."""
         with torch.no_grad():
-            ends = [self.latent.transform_inputs(self._inputs(self.cube.tensor(U))) for U in (A, B)]
+            ends = [self.latent.transform_inputs(self._inputs(self._tensor(U))) for U in (A, B)]
             pairs = torch.stack(ends, dim=1)  # (m, 2, d)
             mean, K = self.latent.mean_module(pairs), self.latent.covar_module(pairs).to_dense()
             squares = (mean[:, 0] - mean[:, 1]) ** 2
@@ -176,14 +138,31 @@ class _Belief:
 
     def condition(self, extra: Data) -> _Belief:
         """The belief after also seeing `extra`: that of a model with these points added to its data."""
-        return replace(self, model=_with_points(deepcopy(self.model).train(), self.cube, extra))
+        model = deepcopy(self.model).train()
+        X, y, noise = model.train_inputs[0], model.train_targets, _noises(model)
+        model.set_train_data(
+            torch.cat([X, unnormalize(self._tensor(extra.X), self.bounds).to(X)]),
+            torch.cat([y, y.new_tensor(extra.y)]),
+            strict=False,
+        )
+        if extra.noise.any() or not isinstance(model.likelihood, GaussianLikelihood):
+            own = noise.min() + noise.new_tensor(extra.noise)
+            least = float(noise.min())
+            real = getattr(model.likelihood, "real", len(noise))
+            with min_fixed_noise(least, least, least):  # else GPyTorch lifts small noises to its floor
+                model.likelihood = _Noises(torch.cat([noise, own]), real)
+        model.has_pseudo_points = True
+        return replace(self, model=model.eval())
 
     def _posterior(self, U: Array) -> Any:
         with torch.no_grad():
-            return self.latent.posterior(self._inputs(self.cube.tensor(U)))
+            return self.latent.posterior(self._inputs(self._tensor(U)))
+
+    def _tensor(self, U: Array) -> Tensor:
+        return self.bounds.new_tensor(np.array(U))
 
     def _inputs(self, U: Tensor) -> Tensor:
-        return self.cube.outside(U).to(self.latent.train_targets)
+        return unnormalize(U, self.bounds).to(self.latent.train_targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,22 +194,23 @@ class _Noises(FixedNoiseGaussianLikelihood):
 
 def _known(belief: _Belief, pending: Tensor | None, failed: Tensor | None, seed: int) -> Known:
     """What the policy sees: the observations inside the bounds."""
-    model, cube = belief.model, belief.cube
-    X, y, noise = cube.inside(model.train_inputs[0]), _numbers(model.train_targets), _numbers(_noises(model))
+    model, bounds = belief.model, belief.bounds
+    X = _numbers(normalize(model.train_inputs[0], bounds))
+    y, noise = _numbers(model.train_targets), _numbers(_noises(model))
     rows = _lie_inside(X)
     if not rows.any():
-        raise RecipeError(f"wanted bounds with observations inside, got {cube.lower} and {cube.upper}")
+        raise RecipeError(f"wanted bounds with observations inside, got {bounds}")
     if len(belief.latent.transform_inputs(model.train_inputs[0][:1])) != 1:
         raise RecipeError("wanted an input transform that makes one point of one, got one that makes several")
     data = Data(np.clip(X[rows], 0.0, 1.0), y[rows], noise[rows] - noise.min())
     transform = getattr(model, "outcome_transform", None)
     return Known(
-        space=cube.space,
+        space=Space({f"x{i}": Float(low, high) for i, (low, high) in enumerate(bounds.T.tolist())}),
         scale=_Unit(None if transform is None else deepcopy(transform).eval(), model.train_targets),
         data=data,
         posterior=belief,
-        pending=cube.points("pending", pending),
-        failed=cube.points("failed", failed),
+        pending=_points_inside("pending", pending, bounds),
+        failed=_points_inside("failed", failed, bounds),
         t=len(data),
         key=(checked_seed(seed),),
     )
@@ -257,24 +237,6 @@ def _checked(source: Source, space: Space) -> Source:
     return bound
 
 
-def _with_points(model: Any, cube: _Cube, points: Data) -> Any:
-    """The same model, changed in place, with the points added to its data."""
-    X, y, noise = model.train_inputs[0], model.train_targets, _noises(model)
-    model.set_train_data(
-        torch.cat([X, cube.outside(cube.tensor(points.X)).to(X)]),
-        torch.cat([y, y.new_tensor(points.y)]),
-        strict=False,
-    )
-    if points.noise.any() or not isinstance(model.likelihood, GaussianLikelihood):
-        own = noise.min() + noise.new_tensor(points.noise)
-        least = float(noise.min())
-        real = getattr(model.likelihood, "real", len(noise))
-        with min_fixed_noise(least, least, least):  # else GPyTorch lifts small noises to its floor
-            model.likelihood = _Noises(torch.cat([noise, own]), real)
-    model.has_pseudo_points = True
-    return model.eval()
-
-
 def _noises(model: Any) -> Tensor:
     """The noise variance (n,) of each observation, in the units of the model."""
     likelihood = model.likelihood
@@ -299,18 +261,27 @@ def _check(model: Any) -> None:
         raise RecipeError(f"wanted Gaussian noise, got {type(model.likelihood).__name__}")
 
 
-def _cube(bounds: Tensor, X: Tensor) -> _Cube:
-    """The cube of these bounds in double precision, which must fit the inputs X."""
+def _checked_bounds(bounds: Tensor, X: Tensor) -> Tensor:
+    """The bounds in double precision, which must fit the inputs X."""
     corners = torch.as_tensor(bounds).to(X.device, torch.double)
-    if (
-        corners.shape != (2, X.shape[1])
-        or not corners.isfinite().all()
-        or not (corners[0] < corners[1]).all()
-    ):
+    fit = corners.shape == (2, X.shape[1]) and corners.isfinite().all() and (corners[0] < corners[1]).all()
+    if not fit:
         raise RecipeError(
             f"bounds: wanted (2, {X.shape[1]}) finite numbers, lower below upper, got {bounds!r}"
         )
-    return _Cube(*corners)
+    return corners
+
+
+def _points_inside(name: str, X: Tensor | None, bounds: Tensor) -> Array:
+    """Of the points given under this name, those inside the bounds, in the unit cube."""
+    size = bounds.shape[1]
+    if X is None or len(X) == 0:
+        return np.empty((0, size))
+    given = torch.as_tensor(X).to(bounds)
+    if given.ndim != 2 or given.shape[1] != size or not given.isfinite().all():
+        raise RecipeError(f"{name}: wanted finite points of shape (m, {size}), got {X!r}")
+    U = _numbers(normalize(given, bounds))
+    return np.clip(U[_lie_inside(U)], 0.0, 1.0)
 
 
 def _lie_inside(U: Array) -> npt.NDArray[np.bool_]:
