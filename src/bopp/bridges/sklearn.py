@@ -29,7 +29,6 @@ from bopp.parameter import Parameter
 from bopp.problem import Problem
 from bopp.pseudo import Earlier
 from bopp.recipe import Recipe
-from bopp.space import Space
 
 with extra("sklearn"):
     from joblib import effective_n_jobs
@@ -116,7 +115,7 @@ class BoppSearchCV(BaseSearchCV):
         knowledge = [translate(policy, translation) for policy in as_policies(self.knowledge)]
         scores = _names(self.scoring)
         searched = {"value": "score"} if scores is None else self._searched(scores)
-        problem = _problem(translation.space, searched)
+        problem = Problem(translation.space, dict.fromkeys(searched, "maximize"))
         optimizer = Optimizer(problem, seed=seed, recipe=self.recipe, knowledge=knowledge)
         wanted = min(n_iter, translation.space.size)
         at_once = min(wanted, max(1, optimizer.recipe.initial.size))
@@ -218,17 +217,13 @@ def _splits(results: Mapping[str, Any], score: str) -> int:
     return sum(f"split{number}_test_{score}" in results for number in range(len(results)))
 
 
-def _problem(space: Space, searched: Mapping[str, str]) -> Problem:
-    return Problem(space, dict.fromkeys(searched, "maximize"))
-
-
 def _for_several(optimizer: Optimizer, searched: Mapping[str, str]) -> Optimizer:
     """The optimizer of a single value as one of all objectives, for which that value stood."""
     trials = [
         replace(trial, values=dict.fromkeys(searched, trial.value)) if trial.state == "done" else trial
         for trial in optimizer.trials
     ]
-    problem = _problem(optimizer.space, searched)
+    problem = Problem(optimizer.space, dict.fromkeys(searched, "maximize"))
     return Optimizer(problem, seed=optimizer.seed, recipe=optimizer.recipe, trials=trials)
 
 
