@@ -288,20 +288,12 @@ def test_values_that_do_not_fit_are_refused_by_name(values: dict[str, Any], word
 @pytest.mark.parametrize(
     "trials",
     [
-        [Trial(1, {"x": 0.5})],
-        [Trial(0, {"x": 0.5}), Trial(0, {"x": 0.5})],
-        [Trial(0, {"x": 0.5}), Trial(2, {"x": 0.5})],
-        [{"x": 0.5}],
-        [Trial(0, {"x": 0.5}), None],
-        "a",
-        *([Trial(0, {"x": 0.5}, "done", values)] for values in ({}, {"loss": 1.0}, {"value": math.nan})),
-        [Trial(0, {"x": 0.5}, "done", {"value": math.inf})],
-        [Trial(0, {"x": 0.5}, "failed", {"value": 1.0})],
-        [Trial(0, {"x": 0.5}, "finished", {"value": 1.0})],  # type: ignore[arg-type]
         *(
-            [Trial(0, params, "done", {"value": 1.0})]
-            for params in ({"x": 2.0}, {"x": "a"}, {}, {"x": 0.5, "y": 1})
+            [Trial(0, {"x": 0.5}), one]
+            for one in (Trial(0, {"x": 0.5}), Trial(2, {"x": 0.5}), {"x": 0.5}, None)
         ),
+        *([Trial(0, params)] for params in ({"x": 2.0}, {"x": "a"}, {}, {"x": 0.5, "y": 1})),
+        "a",
     ],
 )
 def test_what_are_no_trials_of_the_search_in_order_is_refused(trials: Any) -> None:
