@@ -38,8 +38,9 @@ from bopp.bridges.ray import BoppSearch, earlier
 from bopp.errors import BoppError, NoResultError, RecipeError, SpaceError, StudyError, TellError
 from bopp.initial import Sobol
 from bopp.problem import AtLeast, AtMost, Holds
-from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
+from bopp.pseudo import Cheap, Earlier, Guesses, Limits
 from bopp.result import Result
+from support import bridge_conformance
 from support.bridge_conformance import FIRST, Case, ResumableConformance
 
 PATIENCE = 180.0  # seconds that a busy machine may take
@@ -63,8 +64,7 @@ OURS: dict[str, bopp.parameter.Parameter] = {
 
 
 def loss(config: Mapping[str, Any]) -> float:
-    net = config["net"]
-    return float((math.log10(config["rate"]) + 2) ** 2 + abs(net["layers"] - 5) + (net["kind"] == "relu"))
+    return bridge_conformance.loss({**config["net"], "rate": config["rate"]})
 
 
 def nested(params: Params) -> dict[str, Any]:
@@ -106,6 +106,66 @@ def after(count: int, search: Any) -> Any:
     return search
 
 
+FINITE = {
+    "quniform": tune.quniform(-0.3, 0.6, 0.1),
+    "quniform of a coarse step": tune.quniform(0, 10, 2.5),
+    "qloguniform": tune.qloguniform(0.02, 0.2, 0.02),
+    "randint": tune.randint(-3, 4),
+    "randint of one": tune.randint(2, 3),
+    "qrandint of 1": tune.qrandint(-2, 5, 1),
+    "qrandint": tune.qrandint(-4, 9, 2),
+    "qrandint off the steps": tune.qrandint(1, 14, 4),
+    "qrandint of one": tune.qrandint(3, 5, 4),
+    "lograndint": tune.lograndint(1, 9),
+    "qlograndint of 1": tune.qlograndint(2, 9, 1),
+    "qlograndint": tune.qlograndint(3, 31, 3),
+    "choice": tune.choice(["a", "b", "c"]),
+}
+REAL = {
+    "uniform": tune.uniform(-2, 3),
+    "a uniform of numpy": tune.uniform(np.float32(0), np.float64(1)),
+    "a narrow uniform": tune.uniform(1.0, 1.0 + 1e-9),
+    "loguniform": tune.loguniform(1e-5, 1e3),
+}
+
+
+def drawn(domain: Any, count: int) -> list[Any]:
+    """What Ray itself draws from a domain."""
+    return [domain.cast(value) for value in domain.sample(size=count, random_state=0)]
+
+
+class Optimiser(enum.Enum):
+    SGD = 1
+    ADAM = "adam"
+
+
+Kind = enum.StrEnum("Kind", ["RELU", "TANH"])
+Size = enum.IntEnum("Size", {"SMALL": 16, "LARGE": 64})
+
+
+CHOICES: dict[str, list[Any]] = {
+    "strings": ["relu", "tanh", "ünïcode", ""],
+    "numbers": [16, 32, 64],
+    "numbers of both kinds": [1, 1.0, 2.5, True],
+    "None and others": [None, "none", 0, False],
+    "lists": [[], [64], [64, 64], [64, 32, 16]],
+    "tuples": [(64,), (64, 32)],
+    "dicts": [{"name": "sgd", "momentum": 0.9}, {"name": "adam"}, {}],
+    "functions": [math.sin, len, loss, lambda x: x],
+    "classes": [int, dict, Recipe],
+    "arrays": [np.zeros(2), np.ones(2), np.ones(3)],
+    "nan": [math.nan, 1.0],
+    "members": list(Optimiser),
+    "duplicates": ["a", "a", "b"],
+    "one": ["only"],
+    "nearly plain": [1.0, 5.0, math.inf],
+    "texts": list(Kind),
+    "sizes": list(Size),
+    "ragged lists": [[[64, 64], [32]], [[64]]],
+    "mixed lists": [[1, "same"], ["1", "same"]],
+}
+
+
 class TestConformance(ResumableConformance):
     page = "docs/bridges/ray.md"
     wrong: ClassVar = {
@@ -115,10 +175,37 @@ class TestConformance(ResumableConformance):
         "constraints": [4, "memory", ["memory"], [Holds("short", lambda params: True)]],
         "mode": ["minimize", 4],
         "metric": [("a",), ["a", "b"], []],
+        "net/odd": [
+            *(tune.randn(0, 1), tune.qrandn(0, 1, 0.5), tune.sample_from(lambda config: 1)),
+            *(tune.uniform(3, 1), tune.randint(3, 3), tune.qrandint(5, 6, 4), tune.qrandint(0, 10, 0)),
+            *(
+                tune.quniform(1, 0, 0.25),
+                tune.choice([]),
+                tune.choice([{"momentum": tune.uniform(0, 1)}, {}]),
+            ),
+            *(tune.grid_search([1, 2]), Choice([int, str])),  # which no state can hold
+        ],
     }
+    finite: ClassVar = [
+        *((domain, sorted(set(drawn(domain, 4000)))) for domain in FINITE.values()),
+        *((tune.choice(options), options) for options in CHOICES.values()),
+        (tune.randint(np.int64(0), np.int32(9)), [*range(9)]),
+        (tune.qrandint(np.int64(0), np.int64(10), np.int64(2)), [*range(0, 11, 2)]),
+        (tune.quniform(np.float32(0), np.float32(1), np.float32(0.25)), [0.0, 0.25, 0.5, 0.75, 1.0]),
+        (tune.quniform(1, 2, 1 / 49), [place / 49 for place in range(49, 99)]),
+        (tune.uniform(1, 1), [1.0]),
+        (tune.choice(np.arange(3)), [0, 1, 2]),
+        (tune.choice(np.array([0.5, 1.5])), [0.5, 1.5]),
+        (tune.choice(np.array(["a", "b"])), ["a", "b"]),
+    ]
 
     def begin(self, **settings: Any) -> None:
+        if "net/odd" in settings:
+            BoppSearch().set_search_properties("loss", "min", {**LINE, "net": {"odd": settings["net/odd"]}})
         BoppSearch(LINE, **{"mode": "min", **settings})
+
+    def tried(self, domain: Any, count: int) -> list[Any]:
+        return values(domain, count, Recipe.random())
 
     def run(self, case: Case, folder: Path | None = None) -> list[Params]:
         modes = ["min" if way == "minimize" else "max" for way in case.directions]
@@ -171,10 +258,7 @@ def test_a_number_of_any_kind_is_a_value(value: Any) -> None:
         ({"memory": 1.0}, "loss"),
         ({"loss": None}, "loss"),
         ({"loss": math.nan, "memory": 1.0}, "nan"),
-        ({"loss": 10**400}, "inf"),
         ({"loss": "0.5"}, "'0.5'"),
-        ({"loss": {"mean": 0.5}}, "number"),
-        ({"loss": np.array([1.0, 2.0])}, "number"),
         ({"loss": 1.0, "error": True}, "error"),
         ({"speed": math.nan, "memory": 1.0}, "'speed'"),
         ({"loss": 1.0, "speed": 1.0, "memory": math.inf}, "'memory'"),
@@ -214,50 +298,13 @@ def test_a_trial_that_is_asked_for_twice_gets_the_same_config() -> None:
     assert len(known(search)) == 2
 
 
-FINITE = {
-    "quniform": tune.quniform(-0.3, 0.6, 0.1),
-    "quniform of a coarse step": tune.quniform(0, 10, 2.5),
-    "qloguniform": tune.qloguniform(0.02, 0.2, 0.02),
-    "randint": tune.randint(-3, 4),
-    "randint of one": tune.randint(2, 3),
-    "qrandint of 1": tune.qrandint(-2, 5, 1),
-    "qrandint": tune.qrandint(-4, 9, 2),
-    "qrandint off the steps": tune.qrandint(1, 14, 4),
-    "qrandint of one": tune.qrandint(3, 5, 4),
-    "lograndint": tune.lograndint(1, 9),
-    "qlograndint of 1": tune.qlograndint(2, 9, 1),
-    "qlograndint": tune.qlograndint(3, 31, 3),
-    "choice": tune.choice(["a", "b", "c"]),
-}
-REAL = {
-    "uniform": tune.uniform(-2, 3),
-    "a narrow uniform": tune.uniform(1.0, 1.0 + 1e-9),
-    "loguniform": tune.loguniform(1e-5, 1e3),
-}
-
-
-def drawn(domain: Any, count: int) -> list[Any]:
-    """What Ray itself draws from a domain."""
-    return [domain.cast(value) for value in domain.sample(size=count, random_state=0)]
-
-
-def rounded(numbers: Sequence[Any]) -> set[Any]:
-    return {round(number, 9) if isinstance(number, float) else number for number in numbers}
-
-
-@pytest.mark.parametrize("domain", FINITE.values(), ids=FINITE)
-def test_exactly_what_ray_can_draw_is_suggested(domain: Any) -> None:
-    reachable = rounded(drawn(domain, 4000))
-    assert rounded(values(domain, len(reachable), Recipe.random())) == reachable
-    with pytest.raises(SpaceError, match="'a'"):
-        searching({"a": domain}, points_to_evaluate=[{"a": 99}])
-
-
 @pytest.mark.parametrize("domain", [*FINITE.values(), *REAL.values()], ids=[*FINITE, *REAL])
 def test_what_ray_draws_can_be_tried_first_and_suggestions_are_like_it(domain: Any) -> None:
     ends = [domain.lower, domain.upper] if domain in REAL.values() else []
     points = [{"a": value} for value in [*drawn(domain, 30), *ends]]
     search = searching({"a": domain}, points_to_evaluate=points)
+    with pytest.raises(SpaceError, match="'a'"):
+        search.add_evaluated_point({"a": 99999}, 1.0)
     for number, point in enumerate(points):
         value = search.suggest(str(number))["a"]
         assert value == (pytest.approx(point["a"], abs=1e-12) if isinstance(value, float) else point["a"])
@@ -284,55 +331,16 @@ def test_a_logarithmic_range_is_searched_by_factors(logarithmic: Any, even: Any)
     assert middles[1] == pytest.approx((low + high) / 2, rel=0.1)
 
 
-class Optimiser(enum.Enum):
-    SGD = 1
-    ADAM = "adam"
-
-
-Kind = enum.StrEnum("Kind", ["RELU", "TANH"])
-Size = enum.IntEnum("Size", {"SMALL": 16, "LARGE": 64})
-
-
-CHOICES: dict[str, list[Any]] = {
-    "strings": ["relu", "tanh", "ünïcode", ""],
-    "numbers": [16, 32, 64],
-    "numbers of both kinds": [1, 1.0, 2.5, True],
-    "None and others": [None, "none", 0, False],
-    "lists": [[], [64], [64, 64], [64, 32, 16]],
-    "tuples": [(64,), (64, 32)],
-    "dicts": [{"name": "sgd", "momentum": 0.9}, {"name": "adam"}, {}],
-    "functions": [math.sin, len, loss, lambda x: x],
-    "classes": [int, dict, Recipe],
-    "arrays": [np.zeros(2), np.ones(2), np.ones(3)],
-    "nan": [math.nan, 1.0],
-    "members": list(Optimiser),
-    "duplicates": ["a", "a", "b"],
-    "one": ["only"],
-    "nearly plain": [1.0, 5.0, math.inf],
-    "texts": list(Kind),
-    "sizes": list(Size),
-    "ragged lists": [[[64, 64], [32]], [[64]]],
-    "mixed lists": [[1, "same"], ["1", "same"]],
-}
-
-
-def is_same(one: Any, other: Any) -> bool:
-    return one is other or (type(one) is type(other) and np.array_equal(one, other))
-
-
 @pytest.mark.parametrize("options", CHOICES.values(), ids=CHOICES)
-def test_options_of_any_kind_are_suggested_tried_first_and_saved(options: list[Any], tmp_path: Path) -> None:
-    suggested = values(tune.choice(options), 2 * len(options), Recipe.random())
-    assert all(any(is_same(value, option) for option in options) for value in suggested)
-    assert all(any(is_same(value, option) for value in suggested) for option in options)
+def test_options_of_any_kind_are_tried_first_and_saved(options: list[Any], tmp_path: Path) -> None:
     points = [{"a": deepcopy(option)} for option in options]
     search, again = (searching({"a": tune.choice(options)}, points_to_evaluate=points) for _ in range(2))
-    assert all(is_same(search.suggest(str(place))["a"], option) for place, option in enumerate(options))
+    assert repr([search.suggest(str(place))["a"] for place in range(len(options))]) == repr(options)
     search.on_trial_complete("0", {"loss": 1.0})
     search.save(tmp_path / "state")
     again.restore(tmp_path / "state")
     for name in ("0", "next"):
-        assert is_same(again.suggest(name)["a"], search.suggest(name)["a"])
+        assert repr(again.suggest(name)["a"]) == repr(search.suggest(name)["a"])
 
 
 def test_domains_are_found_wherever_they_are_and_all_else_is_left_alone() -> None:
@@ -354,64 +362,18 @@ def test_domains_are_found_wherever_they_are_and_all_else_is_left_alone() -> Non
         "tuple": (True, "b", {"deep": 2.5}),
         "dict": {"a": {"b": {"c": 0.5}}, 7: 9, "ours": ("tanh", 1)},
     }
+    before = repr((space, config))
     search = searching(space, points_to_evaluate=[config])
+    first = search.suggest("t")
+    assert repr(first) == repr(config)
+    first["constant"]["no"].append(3)
+    first["dict"]["a"]["b"]["c"] = "changed"
     assert repr(search.suggest("t")) == repr(config)
     second = search.suggest("u")
     assert second["constant"] == constant
     assert second["list"][1] != 0.25
     assert second["dict"]["a"]["b"]["c"] in (0.0, 0.5, 1.0)
-
-
-def test_names_of_a_nested_space_are_joined() -> None:
-    ours = {
-        "rate": OURS["rate"],
-        "net": {"layers": OURS["net/layers"], "kind": OURS["net/kind"]},
-        "epochs": 3,
-    }
-    optimizer = Optimizer(OURS)
-    searches = [searching(), searching(ours)]
-    for number in range(9):
-        trial = optimizer.ask()
-        optimizer.tell(trial, loss(nested(trial.params)))
-        for search in searches:
-            assert search.suggest(str(number)) == nested(trial.params)
-            evaluated(search, str(number))
-
-
-def test_the_space_and_the_points_of_the_user_are_not_changed() -> None:
-    real, whole, ours = tune.uniform(0, 1), tune.randint(0, 5), Float(0, 1)
-    space = {"a": [real, {"b": whole}], "c": (ours, 1), "d": {"e": [1, 2]}}
-    points: list[dict[str, Any]] = [{"a": [0.5, {"b": 2}], "c": (0.5, 1), "d": {"e": [1, 2]}}]
-    given = deepcopy(points)
-    search = searching(space, points_to_evaluate=points)
-    config = search.suggest("t")
-    config["d"]["e"].append(3)
-    config["a"][1]["b"] = "changed"
-    assert space == {"a": [real, {"b": whole}], "c": (ours, 1), "d": {"e": [1, 2]}}
-    assert points == given
-    assert search.suggest("t") == given[0]
-    assert search.suggest("u")["d"] == {"e": [1, 2]}
-
-
-@pytest.mark.parametrize(
-    "domain",
-    [
-        *(
-            tune.grid_search([1, 2]),
-            tune.randn(0, 1),
-            tune.qrandn(0, 1, 0.5),
-            tune.sample_from(lambda config: 1),
-        ),
-        *(tune.uniform(3, 1), tune.randint(3, 3), tune.qrandint(5, 6, 4), tune.qrandint(0, 10, 0)),
-        *(tune.quniform(1, 0, 0.25), tune.choice([]), tune.choice([{"momentum": tune.uniform(0, 1)}, {}])),
-        Choice([int, str]),  # which no state can hold
-    ],
-)
-def test_what_cannot_be_searched_is_refused_by_its_name(domain: Any) -> None:
-    with pytest.raises(BoppError, match="'net/odd'"):
-        searching({"x": tune.uniform(0, 1), "net": {"odd": domain}})
-    with pytest.raises(BoppError, match="'net/odd'"):
-        BoppSearch().set_search_properties("loss", "min", {"net": {"odd": domain}})
+    assert repr((space, config)) == before
 
 
 def test_a_space_without_domains_or_with_names_alike_is_refused() -> None:
@@ -655,30 +617,13 @@ def test_the_other_numbers_of_a_result_are_measurements(value: float, tmp_path: 
         assert repr(trial.measurements) == repr({"accuracy": 0.5, "eval/recall": 1.0, "worst": math.nan})
 
 
-def test_a_state_can_be_saved_and_restored_again_and_again(tmp_path: Path) -> None:
-    search = after(7, searching())
-    search.suggest("running")
-    search.save(tmp_path / "0")
-    again = searching()
-    for number in range(9):
-        again.suggest(f"forgotten {number}")
-    for number in range(3):
-        again.restore(tmp_path / str(number))
-        again.restore(tmp_path / str(number))
-        again.save(tmp_path / str(number + 1))
-    assert (tmp_path / "3").read_bytes() == (tmp_path / "0").read_bytes()
-    assert again.suggest("next") == search.suggest("next")
-
-
-def test_a_state_is_json_and_no_pickle(tmp_path: Path) -> None:
+def test_a_state_is_json(tmp_path: Path) -> None:
     search = after(3, searching())
     search.save(tmp_path / "state")
     search.save_to_dir(str(tmp_path), "session")
     assert {path.name for path in tmp_path.iterdir()} == {"state", "searcher-state-session.json"}
     for path in tmp_path.iterdir():
         assert isinstance(json.loads(path.read_text()), dict)
-        with pytest.raises(pickle.UnpicklingError):
-            pickle.loads(path.read_bytes())
     again = searching()
     again.restore_from_dir(str(tmp_path))
     assert again.suggest("next") == search.suggest("next")
@@ -700,7 +645,6 @@ POINTS = [{"x": 0.25}, {"x": 0.5}]
         ({}, {"space": {**SPACE, "rate": tune.loguniform(1e-3, 1)}}, "space"),
         ({}, {"space": {**SPACE, "rate": tune.uniform(1e-4, 1)}}, "space"),
         ({}, {"space": {**SPACE, "more": tune.uniform(0, 1)}}, "space"),
-        ({}, {"space": {"rate": SPACE["rate"]}}, "space"),
         ({}, {"space": {"renamed": SPACE["rate"], "net": SPACE["net"]}}, "space"),
         *(
             ({"space": {"a": one}}, {"space": {"a": other}}, "space")
@@ -731,9 +675,7 @@ POINTS = [{"x": 0.25}, {"x": 0.5}]
             for one, other in [
                 (None, Limits(at_least=0.0)),
                 (Limits(at_least=0.0), ()),
-                (Limits(at_least=0.0), Limits(at_least=0.1)),
                 ([Limits(at_least=0.0)], [Limits(at_least=0.0)] * 2),
-                (Cheap(small, points=12), Cheap(small, points=14)),
                 (Cheap(small, points=12), Cheap(lambda params: small(params), points=12)),
                 (Earlier([("minimize", RATES)]), Earlier([("minimize", RATES)], trust=0.6)),
             ]
@@ -779,8 +721,9 @@ def test_a_file_that_is_no_state_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         refuses(search, path, StudyError, "state")
     path.write_bytes(whole)
+    search.suggest("forgotten")
     search.restore(path)
-    assert len(known(search)) == 3
+    assert json.dumps(state_of(search)).encode() == whole
     refuses(search, tmp_path / "nowhere", FileNotFoundError, "nowhere")
     refuses(search, tmp_path, IsADirectoryError)
 
@@ -935,27 +878,6 @@ def test_a_run_for_several_metrics_leaves_metric_and_mode_to_the_searcher(
     assert search.result.front == search.result.problem.front(known(search))
 
 
-def fragile(config: dict[str, Any]) -> dict[str, float]:
-    if config["x"] > 0.7:
-        raise ValueError("too large")
-    return {"loss": config["apply"](config["x"]) + len(config["layers"])}
-
-
-@pytest.mark.endurance
-def test_a_run_without_a_limiter_goes_on_where_trials_fail(cluster: str, tmp_path: Path) -> None:
-    search = BoppSearch(seed=0)
-    space = {**LINE, "apply": tune.choice([abs, math.sqrt]), "layers": tune.choice([[1], [1, 2]])}
-    results = tuner(fragile, tmp_path, search, 9, space).fit()
-    trials = known(search)
-    assert len(results) == len(trials) == 9
-    assert 0 < len(results.errors) < 9
-    for trial in trials:
-        assert trial.state == ("failed" if trial.params["x"] > 0.7 else "done")
-        assert ("error" in str(trial.error)) == (trial.params["x"] > 0.7)
-    for config, metrics in [(one.config, one.metrics) for one in results if not one.error]:
-        assert metrics["loss"] == config["apply"](config["x"]) + len(config["layers"])
-
-
 class Epochs(tune.Trainable):
     """Reports a loss that falls epoch after epoch."""
 
@@ -1007,21 +929,10 @@ def test_the_trials_of_an_earlier_run_can_be_taken_over(scheduled: Run) -> None:
     assert len(known(search)) == len(reported) + 1
 
 
-@pytest.mark.endurance
-@pytest.mark.parametrize(
-    ("space", "searcher", "kind", "words"),
-    [
-        (LINE, searching(LINE), ValueError, "search space"),
-        (None, BoppSearch(LINE), StudyError, "mode"),
-        ({"epochs": 3}, BoppSearch(), StudyError, "space"),
-        (LINE, BoppSearch(points_to_evaluate=[{"x": 2.0}]), SpaceError, "'x'"),
-    ],
-)
-def test_a_tuner_that_cannot_run_says_why(
-    space: Any, searcher: Any, kind: Any, words: str, cluster: str, tmp_path: Path
-) -> None:
-    with pytest.raises(kind, match=words):
-        tuner(train_net, tmp_path, searcher, 2, space).fit()
+def steep(config: dict[str, Any]) -> dict[str, float]:
+    if config["x"] > 0.7:
+        raise ValueError("too large")
+    return {"loss": (config["x"] - 0.3) ** 2}
 
 
 def gated(config: dict[str, Any]) -> dict[str, float]:
@@ -1030,16 +941,16 @@ def gated(config: dict[str, Any]) -> dict[str, float]:
     while len(list(gate.iterdir())) >= 4 and not (gate / "open").exists():
         time.sleep(0.05)
     (gate / str(config["x"])).touch()
-    return {"loss": (config["x"] - 0.3) ** 2}
+    return steep(config)
 
 
 def drive(address: str, folder: str) -> None:
-    """Run with a searcher that has its space, at a cluster that is there."""
+    """Run at a cluster that is there."""
     os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = "0.5"
     with by_value():
         ray.init(address, log_to_driver=False)
-        search = ConcurrencyLimiter(searching({**LINE, "gate": f"{folder}/gate"}), max_concurrent=2)
-        tuner(gated, Path(folder), search, 10).fit()
+        search = ConcurrencyLimiter(BoppSearch(), max_concurrent=2)
+        tuner(gated, Path(folder), search, 10, {**LINE, "gate": f"{folder}/gate"}).fit()
 
 
 def wait_for(ready: Callable[[], bool], driver: subprocess.Popen[str]) -> None:
@@ -1057,66 +968,23 @@ def points(trials: Sequence[Trial]) -> list[float]:
     return [trial.params["x"] for trial in trials]
 
 
-@pytest.mark.endurance
-def test_a_run_whose_process_was_killed_goes_on_where_it_was(cluster: str, tmp_path: Path) -> None:
-    run, gate = tmp_path / "run", tmp_path / "gate"
+@pytest.fixture(scope="session")
+def killed(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was killed after four of its ten trials, one of which had failed."""
+    folder = tmp_path_factory.mktemp("killed")
+    run, gate = folder / "run", folder / "gate"
     gate.mkdir()
 
     def is_half_done() -> bool:
         states = [trial.state for path in run.glob("searcher*") for trial in trials_in(saved_state(run))]
-        return states.count("done") >= 4 and states.count("asked") == 2
+        return states.count("done") >= 3 and "failed" in states and states.count("asked") == 2
 
-    command = in_python(drive, cluster, str(tmp_path))
+    command = in_python(drive, cluster, str(folder))
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as driver:
         wait_for(is_half_done, driver)
         driver.kill()
     (gate / "open").touch()
-    before = saved_state(run)
-    results = tune.Tuner.restore(str(run), trainable=gated, resume_errored=True).fit()
-    assert not results.errors
-    after = saved_state(run)
-    old, new = trials_in(before), trials_in(after)
-    done = [trial for trial in old if trial.state == "done"]
-    assert [*new[: len(done)]] == done
-    assert points(new)[: len(old)] == points(old)
-    assert before["numbers"].items() <= after["numbers"].items()
-    assert [trial.state for trial in new] == ["done"] * 10
-    assert sorted(points(new)) == sorted({result.config["x"] for result in results})
-
-
-class Interruption(Exception):
-    pass
-
-
-class Interrupt(tune.Callback):
-    """Ends a run in an error once so many of its trials have ended, if the fuse is there, which it takes."""
-
-    def __init__(self, ended: int, fuse: Path):
-        self.ended = ended
-        self.fuse = fuse
-
-    def on_step_begin(self, iteration: int, trials: list[Any], **info: Any) -> None:
-        if sum(trial.status in ("TERMINATED", "ERROR") for trial in trials) >= self.ended:
-            with suppress(FileNotFoundError):
-                self.fuse.unlink()
-                raise Interruption
-
-
-def steep(config: dict[str, Any]) -> dict[str, float]:
-    if config["x"] > 0.7:
-        raise ValueError("too large")
-    return {"loss": (config["x"] - 0.3) ** 2}
-
-
-@pytest.fixture(scope="session")
-def interrupted(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that an error interrupted, after six of nine trials, one of them failed."""
-    folder = tmp_path_factory.mktemp("interrupted")
-    (folder / "fuse").touch()
-    callbacks = [Interrupt(6, folder / "fuse")]
-    with pytest.raises(Interruption):
-        tuner(steep, folder, BoppSearch(), 9, LINE, callbacks, max_concurrent_trials=1).fit()
-    return folder / "run"
+    return run
 
 
 def copied(run: Path, folder: Path) -> Path:
@@ -1125,21 +993,25 @@ def copied(run: Path, folder: Path) -> Path:
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize(
-    "settings",
-    [{"resume_errored": True}, {"restart_errored": True, "param_space": LINE}],
-)
-def test_a_run_that_was_interrupted_goes_on(settings: Any, interrupted: Path, tmp_path: Path) -> None:
-    run = copied(interrupted, tmp_path)
-    before = trials_in(saved_state(run))
-    settled = [trial for trial in before if trial.state != "asked"]
+@pytest.mark.parametrize("again", ["resume_errored", "restart_errored"])
+def test_a_run_whose_process_was_killed_goes_on_where_it_was(
+    again: str, killed: Path, tmp_path: Path
+) -> None:
+    run = copied(killed, tmp_path)
+    before = saved_state(run)
+    settings: dict[str, Any] = {again: True}
+    if again == "restart_errored":
+        settings["param_space"] = {**LINE, "gate": f"{killed.parent}/gate"}
+    tune.Tuner.restore(str(run), trainable=gated, **settings).fit()
+    after = saved_state(run)
+    old, new = trials_in(before), trials_in(after)
+    settled = [trial for trial in old if trial.state != "asked"]
     assert {trial.state for trial in settled} == {"done", "failed"}
-    assert 6 <= len(before) < 9
-    tune.Tuner.restore(str(run), trainable=steep, **settings).fit()
-    after = trials_in(saved_state(run))
-    assert [*after[: len(settled)]] == settled
-    assert points(after)[: len(before)] == points(before)
-    assert len(set(points(after))) == 9
+    assert [*new[: len(settled)]] == settled
+    assert points(new)[: len(old)] == points(old)
+    assert before["numbers"].items() <= after["numbers"].items()
+    assert "asked" not in {trial.state for trial in new}
+    assert len(set(points(new))) == 10
 
 
 @pytest.mark.endurance
@@ -1207,25 +1079,6 @@ def test_a_space_that_a_state_cannot_hold_has_to_be_given_again(space: Any, tmp_
     assert again.suggest("next") == search.suggest("next")
 
 
-@pytest.mark.parametrize(
-    ("domain", "kind"),
-    [
-        (tune.uniform(np.float32(0), np.float64(1)), float),
-        (tune.randint(np.int64(0), np.int32(9)), int),
-        (tune.qrandint(np.int64(0), np.int64(10), np.int64(2)), int),
-        (tune.qrandint(0, 10, np.int64(2)), int),
-        (tune.quniform(np.float32(0), np.float32(1), np.float32(0.25)), float),
-        (tune.quniform(1, 2, 1 / 49), float),
-        (tune.uniform(1, 1), float),
-        (tune.choice(np.arange(3)), int),
-        (tune.choice(np.array([0.5, 1.5])), float),
-        (tune.choice(np.array(["a", "b"])), str),
-    ],
-)
-def test_values_are_plain_whatever_the_types_of_a_domain(domain: Any, kind: type) -> None:
-    assert {type(value) for value in values(domain, 60, Recipe.random())} == {kind}
-
-
 STEPS: dict[str, Any] = {
     "drop": tune.quniform(1, 2, 0.1),
     "net": {"sizes": tune.choice([[8], [8, 8], None])},
@@ -1254,19 +1107,6 @@ def test_a_stand_in_is_called_once_with_values_of_the_space(given: bool, tmp_pat
     guess = Guesses(near={"drop": 1.7, "net/sizes": [8, 8]})
     first = searching(STEPS, knowledge=guess).suggest("first")
     assert first == {"drop": pytest.approx(1.7), "net": {"sizes": [8, 8]}}
-
-
-@pytest.mark.parametrize(
-    ("knowledge", "words"),
-    [
-        (Guesses(near={"layers": 3}), "'net/layers'.*'layers'"),
-        (Guesses(near={"net/layers": 30}), "'net/layers'"),
-        (Images(exchange=("rate", "net/layers")), "exchange"),
-    ],
-)
-def test_knowledge_that_does_not_fit_is_refused_at_once(knowledge: Any, words: str) -> None:
-    with pytest.raises(BoppError, match=words):
-        searching(knowledge=knowledge)
 
 
 @pytest.mark.endurance

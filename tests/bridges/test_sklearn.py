@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.stats import loguniform, norm, randint, uniform
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
@@ -33,12 +33,11 @@ import bopp
 from bopp import Choice, Float, Int, Recipe, Result
 from bopp.bridges.sklearn import BoppSearchCV, earlier
 from bopp.data import Array
-from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.errors import NoResultError, RecipeError
 from bopp.initial import Sobol
 from bopp.problem import Direction
 from bopp.pseudo import Earlier, Guesses, Limits
-from support import coming
-from support.bridge_conformance import Case, SearchConformance
+from support.bridge_conformance import Case, ComingConformance, SearchConformance
 
 X = np.arange(12.0).reshape(-1, 1)
 y = np.zeros(12)
@@ -151,10 +150,11 @@ class Net(BaseEstimator):
 
 @NOT_FINITE
 @SOME_FAIL
-class TestConformance(SearchConformance):
+class TestConformance(SearchConformance, ComingConformance):
     """A search of scikit-learn maximizes, evaluates the initial design at once, and saves nothing."""
 
     page = "docs/bridges/sklearn.md"
+    libraries: ClassVar = ["scikit-optimize", "bayes_opt"]
     wrong: ClassVar = {
         "n_iter": [0, -1, 2.0, None],
         "random_state": ["a"],
@@ -162,16 +162,39 @@ class TestConformance(SearchConformance):
         "knowledge": ["near", [1], Guesses],
         "error_score": ["never"],
         "param_distributions": [[{"x": [1]}, {"x": [2]}], None, [("x", [1])]],
-        "nothing": [1],  # a parameter that the estimator lacks
+        "nothing": [[1]],  # a parameter that the estimator lacks
+        "odd": [
+            *(norm(0, 1), uniform, "abc", 3, None, {1, 2}, np.array(3), [], (), range(0), np.array([])),
+            *(loguniform(1, 10, -5), loguniform(0, 1), loguniform(2, 1), uniform(0, -1)),
+            *(randint(3, 3), randint(5, 2)),
+        ],
     }
+    finite: ClassVar = [
+        (randint(3, 4), [3]),
+        *((one, one) for one in ([3], [0.1, 1, 10.0], [0.1, "scale", None], [True, 1, 1.0, "1"])),
+        *((one, one) for one in ([{"a": 1}, {"a": 2}, {}, None], [[1], [1, 2], []], [math.nan, 0.0])),
+        (
+            [StandardScaler(), MinMaxScaler(), "passthrough"],
+            [StandardScaler(), MinMaxScaler(), "passthrough"],
+        ),
+        ((1, 2), [1, 2]),
+        (range(2, 9, 3), [2, 5, 8]),
+        (np.linspace(0, 1, 3), [0.0, 0.5, 1.0]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (Int(-1, 2), [-1, 0, 1, 2]),
+        (Choice(["a", ("b", 1), None]), ["a", ("b", 1), None]),
+    ]
     unsupported: ClassVar = {"minimize", "pending", "pending and failed"}
     unsupported |= {"constraints", "two objectives, constraints, failed"}
     observes = False
 
     def begin(self, **settings: Any) -> None:
-        if "nothing" in settings:
-            settings = {"param_distributions": {"nothing": [1]}}
+        if settings.keys() <= {"nothing", "odd"}:
+            settings = {"param_distributions": {"x": uniform(), **settings}}
         BoppSearchCV(**{"estimator": Curve(), "param_distributions": UNIT, "cv": 2, **settings}).fit(X, y)
+
+    def tried(self, domain: Any, count: int) -> list[Any]:
+        return values(search({"option": domain}, n_iter=count + 1).fit(X, y), "option")  # there is no more
 
     def directions(self, case: Case) -> tuple[Direction, ...]:
         return tuple("maximize" for _ in case.directions)
@@ -249,33 +272,6 @@ def test_a_distribution_is_searched_as_the_parameter_of_the_same_range(
     assert all(type(x) is (int if isinstance(parameter, Int) else float) for x in theirs)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ([3], [3]),
-        (randint(3, 4), [3]),
-        ([0.1, 1, 10.0], None),
-        ([0.1, "scale", None], None),
-        ([True, 1, 1.0, "1"], None),
-        ([StandardScaler(), MinMaxScaler(), "passthrough"], None),
-        ([{"a": 1}, {"a": 2}, {}, None], None),
-        ([[1], [1, 2], []], None),
-        ([math.nan, 0.0], None),
-        ((1, 2), [1, 2]),
-        (range(2, 9, 3), [2, 5, 8]),
-        (np.linspace(0, 1, 3), [0.0, 0.5, 1.0]),
-        (np.array(["a", "b"]), ["a", "b"]),
-        (Int(-1, 2), [-1, 0, 1, 2]),
-        (Choice(["a", ("b", 1), None]), ["a", ("b", 1), None]),
-    ],
-)
-def test_every_value_of_a_finite_space_is_tried_once_and_as_it_is(options: Any, expected: Any) -> None:
-    found = search({"option": options}, n_iter=30).fit(X, y)
-    wanted = options if expected is None else expected
-    assert sorted(map(repr, values(found, "option"))) == sorted(map(repr, wanted))
-    assert len(candidates(search({"option": options}, n_iter=2).fit(X, y))) == min(2, len(wanted))
-
-
 def test_the_estimators_of_a_list_are_handed_on_and_stay_unfitted() -> None:
     models = [SVC(), LogisticRegression(max_iter=1000)]
     pipeline = Pipeline([("scale", StandardScaler()), ("model", models[0])])
@@ -284,26 +280,6 @@ def test_the_estimators_of_a_list_are_handed_on_and_stay_unfitted() -> None:
     assert all(any(params["model"] is model for model in models) for params in candidates(found))
     assert not any(hasattr(model, "classes_") for model in models)
     assert type(found.best_estimator_["model"]) is type(found.best_params_["model"])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *(norm(0, 1), uniform, "abc", 3, None, {1, 2}, np.array(3)),
-        *([], (), range(0), np.array([])),
-        *(
-            loguniform(1, 10, -5),
-            loguniform(0, 1),
-            loguniform(2, 1),
-            randint(3, 3),
-            randint(5, 2),
-            uniform(0, -1),
-        ),
-    ],
-)
-def test_what_is_no_space_is_refused_by_the_name_of_the_parameter(wrong: Any) -> None:
-    with pytest.raises(SpaceError, match="'option'"):
-        search({"x": uniform(), "option": wrong}).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -328,15 +304,6 @@ def test_as_many_candidates_are_asked_for_at_once_as_keep_every_job_busy(
     with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
         search(scoring=heights, refit="high", **chosen).fit(X, y)
     assert batches(capsys.readouterr().out) == asked
-
-
-def test_the_same_random_state_gives_the_same_search_and_another_one_another() -> None:
-    searches = [values(search(random_state=state).fit(X, y)) for state in (7, np.int64(7), 8, None, None)]
-    assert searches[0] == searches[1]
-    for one, other in ((0, 2), (3, 4)):
-        assert not {*searches[one][:INITIAL]} & {*searches[other][:INITIAL]}  # later ones may meet at a bound
-    found = search(random_state=np.random.RandomState(7))
-    assert values(found.fit(X, y)) == searches[0] != values(found.fit(X, y))
 
 
 def random_splits(X: Array) -> list[tuple[Array, Array]]:
@@ -603,15 +570,36 @@ def test_a_score_for_failed_fits_is_the_score_of_every_candidate_that_fails() ->
     assert found.cv_results_["mean_test_score"].tolist() == expected
 
 
-def test_a_clone_or_a_pickled_copy_has_the_settings_and_gives_the_same_search() -> None:
-    found = search({"x": uniform(), "option": ["a", {}]}, recipe=Recipe(initial=Sobol(3)), n_iter=6).fit(X, y)
-    for again in (clone(found), pickle.loads(pickle.dumps(clone(found)))):
-        assert not hasattr(again, "result_")
-        with pytest.raises(NotFittedError):
-            again.predict(X)
-        assert again.get_params(deep=False).keys() == found.get_params(deep=False).keys()
-        assert (again.n_iter, again.recipe, again.random_state) == (6, Recipe(initial=Sobol(3)), 0)
-        assert candidates(again.fit(X, y)) == candidates(found)
+def test_a_clone_and_a_pickled_copy_give_the_same_search() -> None:
+    options = [Curve(x=0.1), [8, 8], (8,), "off"]
+    for option in options:
+        knowledge = [Guesses(near={"x": 0.25, "option": option}), Limits(at_most=2.0)]
+        given = search({"x": uniform(), "option": options}, n_iter=2, knowledge=knowledge)
+        found = clone(given).fit(X, y)
+        assert repr(candidates(found)[0]) == repr({"x": 0.25, "option": option})
+        assert candidates(given.fit(X, y))[0]["option"] is option
+        for again in (clone(found), pickle.loads(pickle.dumps(given)), clone(clone(found))):
+            assert again.get_params(deep=False).keys() == given.get_params(deep=False).keys()
+            assert (again.n_iter, again.random_state, repr(again.knowledge)) == (2, 0, repr(knowledge))
+            assert repr(candidates(again.fit(X, y))) == repr(candidates(found))
+        assert not hasattr(clone(found), "result_")
+
+
+def test_a_fitted_search_can_be_pickled_and_is_a_step_of_a_pipeline() -> None:
+    inner = search({"C": loguniform(0.1, 10)}, SVC())
+    pipeline = make_pipeline(StandardScaler(), inner).fit(*IRIS)
+    direct = clone(inner).fit(StandardScaler().fit_transform(IRIS[0]), IRIS[1])
+    assert candidates(pipeline[-1]) == candidates(direct)
+    again = pickle.loads(pickle.dumps(pipeline))
+    assert again.predict(IRIS[0]).tolist() == pipeline.predict(IRIS[0]).tolist()
+    assert again[-1].result_ == pipeline[-1].result_
+
+
+def test_a_random_state_is_a_seed_and_a_generator_goes_on() -> None:
+    found = search(random_state=np.random.RandomState(7))
+    first = values(found.fit(X, y))
+    assert first == values(search(random_state=7).fit(X, y))
+    assert not {*first[:INITIAL]} & {*values(found.fit(X, y))[:INITIAL]}  # later ones may meet at a bound
 
 
 def test_params_are_got_and_set_by_name_also_those_of_the_estimator() -> None:
@@ -624,36 +612,6 @@ def test_params_are_got_and_set_by_name_also_those_of_the_estimator() -> None:
     found.fit(*IRIS)
     assert found.best_estimator_["svc"].C == 3.0
     assert values(found, "svc__gamma") == [1.0, 0.5]
-
-
-def test_knowledge_is_in_values_of_the_lists() -> None:
-    options = [Curve(), [8, 8], (8,), "off"]
-    space = {"x": uniform(), "option": options}
-    for option in options:
-        found = search(space, n_iter=2, knowledge=Guesses(near={"x": 0.25, "option": option})).fit(X, y)
-        assert candidates(found)[0] == {"x": 0.25, "option": option}
-        assert candidates(found)[0]["option"] is option
-
-
-def test_a_clone_has_the_same_knowledge() -> None:
-    curve = Curve(x=0.1)
-    guesses = Guesses(near={"x": 0.25, "option": curve})
-    found = search({"x": uniform(), "option": ["off", curve]}, knowledge=[guesses, Limits(at_most=2.0)])
-    for again in (clone(found), pickle.loads(pickle.dumps(found)), clone(clone(found))):
-        assert [type(source) for source in again.knowledge] == [Guesses, Limits]
-        tried = candidates(again.fit(X, y))
-        assert values(again) == values(found.fit(X, y))
-        assert repr(tried[0]) == repr({"x": 0.25, "option": curve})
-    assert clone(search()).knowledge == ()
-
-
-@pytest.mark.parametrize(("name", "value"), [("y", 1), ("x", 2)])
-def test_knowledge_that_does_not_fit_is_refused_before_anything_is_fitted(name: str, value: Any) -> None:
-    def never(x: float, X: Array) -> bool:
-        pytest.fail("nothing should be fitted")
-
-    with pytest.raises(ValueError, match=f"'{name}'"):
-        search(UNIT, Curve(fails=never), knowledge=Guesses(near={name: value})).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", ["bopp", "grid", "random"])
@@ -688,12 +646,3 @@ def test_what_is_no_fitted_search_is_refused() -> None:
         earlier(search())
     with pytest.raises(RecipeError, match="at least one"):
         earlier()
-
-
-@pytest.mark.endurance
-@pytest.mark.parametrize("library", ["scikit-optimize", "bayes_opt"])
-def test_who_comes_from_another_library_finds_as_good_a_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert max(coming.errors(library)) < coming.GOOD

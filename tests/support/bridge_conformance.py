@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from bopp import Choice, Float, Int, Optimizer, Parameter, Params, Problem, Recipe
@@ -20,7 +21,7 @@ from bopp.errors import BoppError, RecipeError
 from bopp.initial import Sobol
 from bopp.problem import AtMost, Direction
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits
-from support import documents
+from support import coming, documents
 
 SPACE: dict[str, Parameter] = {
     "kind": Choice(["relu", "tanh", "gelu"]),
@@ -35,13 +36,18 @@ def loss(params: Mapping[str, Any]) -> float:
     return float(far + (params["kind"] == "relu"))
 
 
+def written(value: Any) -> str:
+    """A value with its type, of a float the first digits."""
+    return repr(round(value, 9) + 0.0 if isinstance(value, float) else value)
+
+
 @dataclass(frozen=True)
 class Case:
     """The settings of a search, and what its trials return."""
 
     directions: tuple[Direction, ...] = ("minimize",)
     constraints: tuple[AtMost, ...] = ()
-    seed: int = 3
+    seed: Any = 3
     recipe: Recipe | None = None
     knowledge: Any = ()
     fails: bool = False  # where there are many layers
@@ -96,6 +102,11 @@ CASES = {
     "limits": Case(knowledge=Limits(at_least=0.0)),
     "a sum": Case(knowledge=MIRROR + Guesses(near={"kind": "gelu"}) + Limits(at_least=0.0)),
 }
+MISFITS = [
+    (Guesses(near={"depth": 3}), "'depth'"),
+    (Guesses(near={"layers": 30}), "'layers'"),
+    (Images(exchange=("rate", "layers")), "exchange"),
+]
 RESUMED = ("minimize", "pending and failed", "two objectives, constraints, failed", "cheap", "a sum")
 
 
@@ -149,21 +160,44 @@ class BridgeConformance:
         assert len(documents.blocks(self.page)) >= 3
 
 
+class ComingConformance(BridgeConformance):
+    """What holds for a bridge to a library, or to others of its kind, that people come from."""
+
+    libraries: ClassVar[list[str]]  # as docs/coming-from.md calls them
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        super().pytest_generate_tests(metafunc)
+        if "library" in metafunc.fixturenames:
+            metafunc.parametrize("library", self.libraries)
+
+    @pytest.mark.endurance
+    def test_who_comes_from_a_library_finds_as_good_a_setting(
+        self, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert max(coming.errors(library)) < coming.GOOD
+
+
 class SearchConformance(BridgeConformance):
     """What holds for a bridge that searches."""
 
     unsupported: ClassVar[set[str]] = set()  # cases that the tool has no way to express
     observes: ClassVar[bool] = True  # whether the search begins with the outcome of FIRST
+    finite: ClassVar[list[tuple[Any, list[Any]]]]  # domains of the tool, with all their values
 
     def run(self, case: Case, folder: Path | None = None) -> list[Params]:
         """Search with the tool; with a folder, save and restore the search there at every step."""
+        raise NotImplementedError
+
+    def tried(self, domain: Any, count: int) -> list[Any]:
+        """The values of a search over one domain of the tool, in so many trials with the same result."""
         raise NotImplementedError
 
     def directions(self, case: Case) -> tuple[Direction, ...]:
         return case.directions
 
     def seed(self, case: Case) -> int:
-        return case.seed
+        return int(case.seed)
 
     def batches(self, case: Case) -> tuple[int, ...]:
         return case.batches
@@ -174,6 +208,8 @@ class SearchConformance(BridgeConformance):
         for argument, names in (("case", supported), ("resumed", RESUMED)):
             if argument in metafunc.fixturenames:
                 metafunc.parametrize(argument, names)
+        if "domain" in metafunc.fixturenames:
+            metafunc.parametrize(("domain", "values"), self.finite)
 
     def expected(self, name: str) -> list[Params]:
         case = CASES[name]
@@ -192,6 +228,31 @@ class SearchConformance(BridgeConformance):
         ):
             with pytest.raises(RecipeError, match=r"several objectives.*Guesses"):
                 self.run(Unevaluated(TWO, **settings))
+
+    @pytest.mark.parametrize(("knowledge", "words"), MISFITS)
+    def test_knowledge_that_does_not_fit_is_named(self, knowledge: Any, words: str) -> None:
+        with pytest.raises(BoppError, match=words):
+            self.run(Unevaluated(knowledge=knowledge))
+
+    def test_a_stand_in_is_called_once_for_each_of_its_points(self) -> None:
+        seen: list[Params] = []
+
+        def stand_in(params: Params) -> float:
+            seen.append(params)
+            return loss(params)
+
+        self.run(Case(knowledge=Cheap(stand_in, points=6)))
+        assert len(seen) == 6
+
+    def test_no_seed_is_another_seed_each_time(self) -> None:
+        found = [self.run(Case(seed=seed, batches=(1, 1))) for seed in (3, np.int64(3), None, None)]
+        assert found[0] == found[1]
+        assert len(set(map(repr, found))) == 3
+
+    def test_every_value_of_a_finite_domain_is_tried_once_and_as_it_is(
+        self, domain: Any, values: list[Any]
+    ) -> None:
+        assert sorted(map(written, self.tried(domain, len(values)))) == sorted(map(written, values))
 
 
 class ResumableConformance(SearchConformance):
