@@ -19,7 +19,7 @@ import pytest
 
 import bopp
 from bopp import AtLeast, AtMost, Choice, Float, Linear, Problem, Recipe
-from bopp.dashboard.gate import LARGEST
+from bopp.dashboard.access import LARGEST
 from bopp.trial import Trial
 from support.dashboards import (
     PATIENCE,
@@ -266,12 +266,13 @@ def test_every_answer_is_guarded(running: Served, client: Client, figure: Figure
 # Fault 26
 
 PATHS = r"""
-/static/../keys.py /static/%2e%2e/keys.py /static/..%2f..%2fpyproject.toml /static/..%5ckeys.py /static/..
-/static/. /static/ /static /static/../../../secret.txt /static/..%2f..%2f..%2fsecret.txt /static/__init__.py
+/static/../sessions.py /static/%2e%2e/sessions.py /static/..%2f..%2fpyproject.toml /static/..%5csessions.py
+/static/.. /static/. /static/ /static /static/../../../secret.txt
+/static/..%2f..%2f..%2fsecret.txt /static/__init__.py
 //etc/passwd ///etc/passwd /static//etc/passwd /static/%2fetc%2fpasswd /etc/passwd /%2e%2e/
-/../../etc/passwd /static/..\..\keys.py \static\live.js /static/live.js%00 /static/%00
-/static/live.js%00.css /static/live.js/ /static/live.js/.. /static/LIVE.JS /static/%c0%ae%c0%ae/keys.py
-/static/%c0%ae%c0%ae%c0%afkeys.py /static/%e0%80%ae%e0%80%ae/keys.py /static/%252e%252e/keys.py
+/../../etc/passwd /static/..\..\sessions.py \static\live.js /static/live.js%00 /static/%00
+/static/live.js%00.css /static/live.js/ /static/live.js/.. /static/LIVE.JS /static/%c0%ae%c0%ae/sessions.py
+/static/%c0%ae%c0%ae%c0%afsessions.py /static/%e0%80%ae%e0%80%ae/sessions.py /static/%252e%252e/sessions.py
 /static/link.txt /static/folder/secret.txt /static/folder /static/new.txt /templates/layout.html
 /static/../templates/layout.html /data/../static/live.js /data/../x /data/ /data/%2e%2e /% /static/%zz
 http://127.0.0.1/static/live.js file:///etc/passwd http://evil.example/ * etc/passwd /enter/../work

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import bopp
-from bopp.dashboard.beside import Beside
-from bopp.dashboard.views import Views
+from bopp.dashboard.cache import ResultCache
+from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import StoreError
 from support.dashboards import PATIENCE, Answer, Client, Elements, Inline, dashboard, served, wait_for
 
@@ -133,7 +133,7 @@ def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Pa
 @pytest.mark.endurance
 def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told() -> None:
     async def calls() -> list[object]:
-        beside = Beside()
+        beside = WorkerProcess()
         try:
             first = await beside.call(os.getpid)
             os.kill(first, 9)
@@ -150,7 +150,7 @@ def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told(
 
 def test_a_view_says_whether_there_is_nothing_newer_to_come() -> None:
     async def seen() -> list[tuple[object, bool]]:
-        views = Views(Inline())
+        views = ResultCache(Inline())
         first = await views.get(1, PATIENCE, slow)
         lately = await views.get(2, PATIENCE, slow)  # too soon to compute it anew
         fresh = await views.get(2, PATIENCE, slow, rests=False)

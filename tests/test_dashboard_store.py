@@ -28,10 +28,11 @@ import pytest
 
 import bopp
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, Study, pseudo
-from bopp.dashboard import doing
-from bopp.dashboard.beside import Beside
-from bopp.dashboard.followed import Followed
-from bopp.dashboard.views import REST, View, Views
+from bopp.dashboard import actions
+from bopp.dashboard.actions import Form
+from bopp.dashboard.cache import REST, CachedResult, ResultCache
+from bopp.dashboard.watch import StudyWatch
+from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import ConfigError
 from bopp.study import schema
 from bopp.study.catalogue import delete_study
@@ -436,7 +437,7 @@ def test_a_study_that_is_not_there_yet_is_created_by_the_first_suggestion(tmp_pa
 @pytest.mark.parametrize("count", ["", "0", "51", "-1", "1e1", "9" * 5000, "0000000011999999", "\u00b2"])
 def test_a_number_of_settings_that_nobody_could_try_is_refused(count: str) -> None:
     with pytest.raises(ConfigError, match="1 to 50"):
-        doing.ask("sqlite:///nowhere.db", "nobody", count)
+        actions.ask("sqlite:///nowhere.db", "nobody", Form({"count": count}))
 
 
 @pytest.mark.endurance
@@ -589,18 +590,18 @@ def test_every_page_of_every_kind_of_study_shows_what_it_should(
 
 async def heard() -> list[bool]:
     """What is told of a change that comes while the one before, or that there was none, is being told."""
-    followed = Followed("sqlite:///nowhere.db", "nobody")
-    changes = followed.changes(0.2)
+    watch = StudyWatch("sqlite:///nowhere.db", "nobody")
+    changes = watch.changes(watch.version, 0.2)
     try:
         while await anext(changes):  # until it is known that there is no such file
             pass
-        followed.version += 1
+        watch.version += 1
         told = [await anext(changes)]
-        followed.version += 1
+        watch.version += 1
         told.append(await anext(changes))
         return [*told, await anext(changes)]
     finally:
-        followed.close()
+        watch.close()
 
 
 def test_a_change_that_comes_while_another_is_told_is_not_lost() -> None:
@@ -645,10 +646,10 @@ def test_a_picture_whose_process_is_killed_is_said_to_be_and_drawn_the_next_time
     assert again.content.startswith(b"\x89PNG")
 
 
-async def views_while_it_changes(seconds: float) -> list[View]:
+async def views_while_it_changes(seconds: float) -> list[CachedResult]:
     """What one sees who looks all the time at what takes a while, of a study that changes all the time."""
-    views = Views(Inline())
-    found: list[View] = []
+    views = ResultCache(Inline())
+    found: list[CachedResult] = []
     until = time.monotonic() + seconds
     of = 0
     while time.monotonic() < until or len(found) < 3:
@@ -673,10 +674,10 @@ def test_what_takes_long_is_not_computed_all_the_time_while_a_study_changes() ->
         assert later.of > earlier.of  # type: ignore[operator]
 
 
-async def views_of_trouble() -> list[View | None]:
-    beside = Beside()
+async def views_of_trouble() -> list[CachedResult | None]:
+    beside = WorkerProcess()
     try:
-        views = Views(beside)
+        views = ResultCache(beside)
         same = [await views.get(1, PATIENCE, os.getpid) for _ in range(2)]
         waiting = asyncio.create_task(views.get(1, PATIENCE, time.sleep, 3600))
         late = await views.get(1, 0.1, time.sleep, 3600)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bopp import AtLeast, AtMost, Choice, Fixed, Float, Holds, Int, Linear, Params, Problem, Trial
-from bopp.dashboard.course import Course
-from bopp.dashboard.seen import Seen
+from bopp.dashboard.trial_columns import TrialColumns
+from bopp.dashboard.watch import Snapshot
 from bopp.errors import TellError
 from bopp.plain import read_problem, write_problem
 
@@ -126,15 +126,15 @@ def final(changes: list[Trial]) -> tuple[Trial, ...]:
     return tuple({trial.number: trial for trial in sorted(changes, key=lambda one: one.number)}.values())
 
 
-def seen_of(problem: Problem, trials: Sequence[Trial]) -> Seen:
+def snapshot_of(problem: Problem, trials: Sequence[Trial]) -> Snapshot:
     """A study with these trials, as a dashboard sees it."""
-    return Seen(
+    return Snapshot(
         name="seen",
         url="sqlite:///seen.db",
         problem=problem,
         knows=False,
         generation=1,
-        course=Course.empty(problem).after(trials),
+        columns=TrialColumns.empty(problem).after(trials),
         whole=True,
         revision=len(trials),
         at=BEGAN,

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from bopp.dashboard.beside import Beside
-from bopp.dashboard.board import Board
+from bopp.dashboard.cache import ResultCache
 from bopp.dashboard.serving import Server
-from bopp.dashboard.views import Views
+from bopp.dashboard.state import State
+from bopp.dashboard.worker_process import WorkerProcess
 
 PATIENCE = 30.0  # seconds for what takes well under one on an idle machine
 LINK = re.compile(r"http://(?P<host>[^/]+):(?P<port>\d+)/enter\?token=(?P<token>\S+)")
@@ -121,10 +121,10 @@ class Dashboard(Linked):
         return next(filter(LINK.search, list(self.said)), None)
 
 
-ONE_AT_A_TIME = threading.Lock()  # as in the one process beside a server
+ONE_AT_A_TIME = threading.Lock()  # as in a worker process
 
 
-class Inline(Beside):
+class Inline(WorkerProcess):
     """Calls functions in a thread instead of a process, which would have to import everything anew."""
 
     async def call(self, function: Any, /, *arguments: object) -> Any:
@@ -141,10 +141,10 @@ class Served(Linked, logging.Handler):
     def __init__(self, source: str, read_only: bool = False):
         super().__init__(logging.ERROR)
         self.said = []
-        board = Board.of(source, read_only)
-        board.hands, board.mind, board.eyes = Inline(), Inline(), Inline()
-        board.views = Views(board.eyes)
-        self._server = Server(board, "127.0.0.1", 0, self.said.append)
+        state = State(source, read_only)
+        state.writer, state.suggester, state.renderer = Inline(), Inline(), Inline()
+        state.results = ResultCache(state.renderer)
+        self._server = Server(state, "127.0.0.1", 0, self.said.append)
         self._thread = threading.Thread(target=self._server.run)
         for name in ("uvicorn.error", "asyncio"):
             logging.getLogger(name).addHandler(self)

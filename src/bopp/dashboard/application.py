@@ -1,9 +1,12 @@
-"""Application: the pages put together behind the gate."""
+"""Application: the pages put together behind the access control."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from hashlib import sha256
+from importlib.resources import files
+from mimetypes import guess_type
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,11 +15,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bopp.dashboard.assets import Assets
-from bopp.dashboard.board import Board
+from bopp.dashboard.access import AccessControl, Hosts
 from bopp.dashboard.changes import Changes
-from bopp.dashboard.gate import Gate, Hosts
 from bopp.dashboard.pages import Pages
+from bopp.dashboard.state import State
 from bopp.errors import BoppError, StoreError
 
 USED = "this link was used before, or is too old: each lets one browser in, once"
@@ -29,44 +31,46 @@ ENTERED = (
 
 
 def application(
-    board: Board, hosts: Hosts, cookie: str, ready: Callable[[], None], entered: Callable[[], None]
+    state: State, hosts: Hosts, cookie: str, ready: Callable[[], None], entered: Callable[[], None]
 ) -> ASGIApp:
-    """The pages of a board; `ready` is called before the first, `entered` when somebody came in by a link."""
-    assets = Assets.load()
-    pages = Pages(board, assets.digest)
-    changes = Changes(board, pages)
+    """The pages of a server; `ready` is called before the first, `entered` when a link let somebody in."""
+    folder = files("bopp.dashboard") / "static"
+    static = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    digest = sha256(b"\0".join(static[name] for name in sorted(static))).hexdigest()[:12]
+    pages = Pages(state, digest)  # in the addresses of files, so that browsers may keep them
+    changes = Changes(state, pages)
 
     async def file(request: Request) -> Response:
-        found = assets.files.get(request.path_params["name"])
-        if found is None:
-            return pages.refusal(404, "there is no such file")
-        return Response(found[0], media_type=found[1], headers={"Cache-Control": "max-age=604800"})
+        """A file that pages refer to, from memory: no other can be asked for."""
+        name = request.path_params["name"]
+        if name not in static:
+            raise HTTPException(404, "there is no such file")
+        kind = guess_type(name)[0] or "text/plain"
+        return Response(static[name], media_type=kind, headers={"Cache-Control": "max-age=604800"})
 
     async def enter(request: Request) -> Response:
-        session = board.keys.enter(request.query_params.get("token", "")) if request.method == "GET" else None
+        token = request.query_params.get("token", "") if request.method == "GET" else ""
+        session = state.sessions.enter(token)
         if session is None:
-            return pages.refusal(403, USED)
+            raise HTTPException(403, USED)
         entered()
         answer = HTMLResponse(ENTERED, headers={"Referrer-Policy": "no-referrer"})
         answer.set_cookie(cookie, session, httponly=True, samesite="strict", path="/")
         return answer
 
-    async def wrong(_: Request, error: Exception) -> Response:
-        return pages.refusal(503 if isinstance(error, StoreError) else 404, str(error))
-
-    async def absent(_: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 404
-        return pages.refusal(status, "there is no such page")
-
-    async def broken(_: Request, error: Exception) -> Response:
+    async def refuse(_: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return pages.refusal(error.status_code, error.detail)
+        if isinstance(error, BoppError):
+            return pages.refusal(503 if isinstance(error, StoreError) else 404, str(error))
         return pages.refusal(500, f"{type(error).__name__}: a fault of bopp; the terminal says where")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await board.prepare()
+        await state.prepare()
         ready()
         yield
-        board.close()
+        state.close()
 
     looked_at = {
         "/static/{name}": file,
@@ -83,10 +87,10 @@ def application(
         "/picture": pages.picture,
         "/data/{kind}": pages.data,
     }
-    changed = {"/change/{act}": changes.change, "/link": changes.another}
+    changed = {"/change/{action}": changes.change, "/link": changes.link}
     routes = [Route(path, show, methods=["GET"]) for path, show in looked_at.items()]
-    routes += [Route(path, act, methods=["POST"]) for path, act in changed.items()]
-    handlers = {BoppError: wrong, HTTPException: absent, Exception: broken}
+    routes += [Route(path, change, methods=["POST"]) for path, change in changed.items()]
+    handlers = dict.fromkeys((BoppError, HTTPException, Exception), refuse)
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.router.redirect_slashes = False  # each page has one address
-    return Gate(app, board.keys, hosts, cookie, pages.refusal)
+    return AccessControl(app, state.sessions, hosts, cookie, pages.refusal)

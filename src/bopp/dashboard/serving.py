@@ -10,9 +10,9 @@ from collections.abc import Callable
 import h11
 import uvicorn
 
+from bopp.dashboard.access import Hosts, is_anywhere, is_local
 from bopp.dashboard.application import application
-from bopp.dashboard.board import Board
-from bopp.dashboard.gate import Hosts, is_anywhere, is_local
+from bopp.dashboard.state import State
 from bopp.errors import ConfigError, StoreError
 
 PORT, TRIED = 8765, 20  # the first port, and how many are tried if it is taken
@@ -31,22 +31,22 @@ def serve(
 
     `say` is told a link that lets one browser in; if it `repeats`, the next one when that is used.
     """
-    Server(Board.of(source, read_only), host, port, say, repeats).run()
+    Server(State(source, read_only), host, port, say, repeats).run()
 
 
 class Server(uvicorn.Server):
-    """A server of a board; it ends event streams when it stops."""
+    """A server of the pages; it ends event streams when it stops."""
 
     def __init__(
-        self, board: Board, host: str, port: int | None, say: Callable[[str], None], repeats: bool = False
+        self, state: State, host: str, port: int | None, say: Callable[[str], None], repeats: bool = False
     ):
-        self._board = board
+        self._state = state
         self._listening = bound(host, port)
         number = self._listening.getsockname()[1]
         address = f"http://{_called(host)}:{number}"
 
         def tell(words: str) -> None:
-            say(f"{words}: {address}/enter?token={board.keys.link(float('inf'))}")
+            say(f"{words}: {address}/enter?token={state.sessions.link(float('inf'))}")
 
         def ready() -> None:
             if not is_local(host):
@@ -58,7 +58,7 @@ class Server(uvicorn.Server):
                 tell("For another browser")
 
         config = uvicorn.Config(
-            application(board, Hosts(host, number), f"bopp-{number}", ready, entered),
+            application(state, Hosts(host, number), f"bopp-{number}", ready, entered),
             http="h11",
             ws="none",
             log_config=None,
@@ -78,7 +78,7 @@ class Server(uvicorn.Server):
         super().run(sockets=sockets or [self._listening])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._board.end_streams()
+        self._state.end_streams()
         await super().shutdown(sockets)
 
 

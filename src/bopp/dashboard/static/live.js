@@ -143,7 +143,6 @@
 
   const see = (message) => {
     trouble("store", message.trouble);
-    for (const element of document.querySelectorAll("[data-reading]")) element.hidden = !message.reading;
     if (String(message.version) === wanted && wanted === shown) return;
     wanted = String(message.version);
     refetch();

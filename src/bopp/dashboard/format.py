@@ -1,4 +1,4 @@
-"""Wording: values, times and links as the pages have them."""
+"""Format: values, times and links as the pages have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views: what the process beside computes of studies, remembered until something changes."""
+"""Cache: what the worker process computes of studies, kept until something changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bopp.dashboard.beside import Beside
+from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import BoppError, StoreError
 from bopp.legible import described
 from bopp.study.address import censored
@@ -19,7 +19,7 @@ REST = 5.0  # times as long as it took before something is computed anew that ha
 
 
 @dataclass(frozen=True)
-class View:
+class CachedResult:
     """What was computed: a value, or an error that says why there is none.
 
     of       what it was computed of: the generation and the revision of a study
@@ -42,12 +42,12 @@ class View:
         return time.monotonic() - self.at < REST * self.seconds
 
 
-class Views:
+class ResultCache:
     """Computes each thing once for all who want to see it, and not again and again while a study runs."""
 
-    def __init__(self, beside: Beside):
-        self._beside = beside
-        self._known: OrderedDict[Hashable, View] = OrderedDict()
+    def __init__(self, process: WorkerProcess):
+        self._process = process
+        self._known: OrderedDict[Hashable, CachedResult] = OrderedDict()
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
 
     async def get(
@@ -58,7 +58,7 @@ class Views:
         /,
         *arguments: Hashable,
         rests: bool = True,
-    ) -> View | None:
+    ) -> CachedResult | None:
         """What the function returns, now or a while ago; None if that is not known in time.
 
         It is computed anew if what it was computed of has changed; if it `rests`, not too often.
@@ -68,20 +68,16 @@ class Views:
             known = self._known.get(key)
             if known is not None and (known.of == of or known.passes or (rests and known.rests)):
                 break
-            task = self._tasks.get(key)
-            if task is None:
-                task = self._tasks[key] = asyncio.create_task(self._compute(key, of, function, arguments))
+            if key not in self._tasks:
+                task = asyncio.create_task(self._compute(key, of, function, arguments))
                 task.add_done_callback(lambda _: self._tasks.pop(key, None))
-            await asyncio.wait({task}, timeout=left)
-        return self._told(key, of)
-
-    def _told(self, key: Hashable, of: Hashable) -> View | None:
-        """What is known; a fault that may pass is told once, and then it is tried again."""
+                self._tasks[key] = task
+            await asyncio.wait({self._tasks[key]}, timeout=left)
         known = self._known.get(key)
         if known is None:
             return None
         if known.passes:
-            del self._known[key]
+            del self._known[key]  # it is told once, and then tried again
         return known if known.of == of and not known.passes else replace(known, current=False)
 
     async def _compute(
@@ -90,13 +86,13 @@ class Views:
         began = time.monotonic()
         value, error, passes = None, None, False
         try:
-            value = await self._beside.call(function, *arguments)
+            value = await self._process.call(function, *arguments)
         except BoppError as wrong:
             error, passes = censored(str(wrong)), isinstance(wrong, StoreError)
         except Exception as wrong:  # whatever it is, the page says so
             error = censored(described(wrong))
         now = time.monotonic()
-        self._known[key] = View(of, value, error, now - began, now, passes)
+        self._known[key] = CachedResult(of, value, error, now - began, now, passes)
         self._known.move_to_end(key)
         while len(self._known) > MOST:
             self._known.popitem(last=False)

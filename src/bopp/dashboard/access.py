@@ -1,4 +1,4 @@
-"""The gate: what a request must have to be let in, and the headers that every answer carries.
+"""Access: what a request must have to be let in, and the headers that every answer carries.
 
 A request needs a Host by which this server may be known, or another site could reach it under a name of its
 own; and, except for the way in and files without secrets, the cookie of a session. One that changes
@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bopp.dashboard.keys import Keys
+from bopp.dashboard.sessions import Sessions
 
 PUBLIC = ("/static/", "/enter")
 METHODS = ("GET", "HEAD", "POST")
@@ -43,12 +43,12 @@ HEADERS = {
 Refuse = Callable[[int, str], ASGIApp]  # with a status and a reason
 
 
-class Gate:
+class AccessControl:
     """Wraps the pages; `refused` makes the answer to those who are not let in."""
 
-    def __init__(self, app: ASGIApp, keys: Keys, hosts: Hosts, cookie: str, refused: Refuse):
+    def __init__(self, app: ASGIApp, sessions: Sessions, hosts: Hosts, cookie: str, refused: Refuse):
         self._app = app
-        self._keys = keys
+        self._sessions = sessions
         self._hosts = hosts
         self._cookie = cookie
         self._refused = refused
@@ -72,7 +72,7 @@ class Gate:
 
         headers = Headers(scope=scope)
         session = _cookie(headers, self._cookie)
-        scope["session"] = session if session and self._keys.knows(session) else None
+        scope["session"] = session if session and self._sessions.knows(session) else None
         wrong = self._wrong(scope, headers)
         try:
             await (self._refused(*wrong) if wrong else self._app)(scope, receive, guarded)
@@ -129,42 +129,41 @@ class Hosts:
             return False
         if name is None or parts.netloc != host or "@" in host or (port or 80) != self._port:
             return False
-        return _written(name) in self.names or (self._anywhere and _is_address(name))
+        return _written(name) in self.names or (self._anywhere and _address(name) is not None)
 
 
 def is_local(host: str) -> bool:
     """Whether a host is reached from this machine alone."""
-    if host.lower() == "localhost":
-        return True
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+    address = _address(host)
+    return host.lower() == "localhost" or (address is not None and address.is_loopback)
 
 
 def is_anywhere(host: str) -> bool:
     """Whether a host means every address of this machine."""
-    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+    address = _address(host)
+    return address is not None and address.is_unspecified
 
 
-def _is_address(host: str) -> bool:
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """A host that is written as an address, else None."""
     try:
-        ipaddress.ip_address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _written(host: str) -> str:
     """A host as browsers write it."""
-    if not _is_address(host):
+    address = _address(host)
+    if address is None:
         return host.lower()
-    address = ipaddress.ip_address(host)
     return f"[{address}]" if address.version == 6 else str(address)
 
 
 def _cookie(headers: Headers, name: str) -> str | None:
     """The value of a cookie; of a header that is not one, none."""
-    found: Iterable[str] = headers.getlist("cookie")
     try:
-        cookies: SimpleCookie = SimpleCookie("; ".join(found)[:8000])
+        cookies = SimpleCookie("; ".join(headers.getlist("cookie"))[:8000])
     except CookieError:
         return None
     return cookies[name].value if name in cookies else None

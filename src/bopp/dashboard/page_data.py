@@ -1,4 +1,4 @@
-"""Facts: what the pages show of a study, as data for charts and rows for tables."""
+"""Page data: what the pages show of a study, as data for charts and rows for tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bopp.dashboard.course import Course, thinned
-from bopp.dashboard.seen import Seen
+from bopp.dashboard.trial_columns import Numbers, TrialColumns, thinned
+from bopp.dashboard.watch import Snapshot
 from bopp.errors import RecipeError
 from bopp.option import typed
 from bopp.parameter import Parameter
@@ -60,9 +60,9 @@ class Query:
             page=int(page) if page.isdecimal() and len(page) < 7 else 1,
         )
 
-    def numbers(self, course: Course) -> tuple[list[int], int]:
+    def numbers(self, columns: TrialColumns) -> tuple[list[int], int]:
         """The numbers on the page, and how many there are in all."""
-        found = course.ordered(course.chosen(self.state, self.text, self.broken), self.sort, self.falling)
+        found = columns.ordered(columns.chosen(self.state, self.text, self.broken), self.sort, self.falling)
         first = PAGE * (min(max(self.page, 1), max(1, -(-len(found) // PAGE))) - 1)
         return [int(number) for number in found[first : first + PAGE]], len(found)
 
@@ -80,15 +80,15 @@ def row(problem: Problem, trial: Trial) -> dict[str, Any]:
     }
 
 
-def limits(seen: Seen) -> list[tuple[str, str]]:
+def limits(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Every constraint in words, and how many finished trials break it."""
-    rows, done = [], seen.course.count("done")
-    for limit, broken in zip(seen.problem.limits, seen.course.breaking, strict=True):
+    rows, done = [], snapshot.columns.count("done")
+    for limit, broken in zip(snapshot.problem.limits, snapshot.columns.breaking, strict=True):
         sign = "\N{LESS-THAN OR EQUAL TO}" if isinstance(limit, AtMost) else "\N{GREATER-THAN OR EQUAL TO}"
         rows.append((f"{limit.name} {sign} {limit.bound:.6g}", f"broken by {broken} of {done} trials"))
     return [
         *rows,
-        *((one.name, "known beforehand: no suggestion breaks it") for one in seen.problem.conditions),
+        *((one.name, "known beforehand: no suggestion breaks it") for one in snapshot.problem.conditions),
     ]
 
 
@@ -97,79 +97,68 @@ def fields(space: Space) -> list[Field]:
     return [_field(name, parameter) for name, parameter in space.parameters.items() if parameter.width]
 
 
-def convergence_data(course: Course) -> dict[str, Any]:
+def convergence_data(columns: TrialColumns) -> dict[str, Any]:
     """The values of a single objective in turn, and the best so far."""
-    name, direction = next(iter(course.problem.objectives.items()))
-    values = course.values[:, 0]
-    done = np.flatnonzero(~np.isnan(values))
+    name, direction = next(iter(columns.problem.objectives.items()))
+    values = columns.rows["values"][:, 0]
+    done, failed = np.flatnonzero(~np.isnan(values)), columns.chosen("failed")
     shown = thinned(done, values[done], DRAWN)
-    failed = course.chosen("failed")
     return {
         "objective": name,
         "direction": direction,
         "numbers": shown.tolist(),
         "values": values[shown].tolist(),
-        "best": course.best_so_far()[shown].tolist(),
-        "broken": course.broken[shown].tolist(),
-        "failed": failed[:: max(1, -(-len(failed) // DRAWN))].tolist(),
+        "best": columns.best_so_far()[shown].tolist(),
+        "broken": columns.rows["broken"][shown].tolist(),
+        "failed": _spread(failed, DRAWN),
         "total": len(done),
         "shown": len(shown),
     }
 
 
-def front_data(seen: Seen, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
+def front_data(snapshot: Snapshot, trials: Sequence[Trial], names: Sequence[str]) -> dict[str, Any]:
     """Finished trials by two of the objectives."""
-    shown = front(Result(seen.problem, tuple(trials)), names)
-    best = set(seen.course.front)
+    shown = front(Result(snapshot.problem, tuple(trials)), names)
+    best = set(snapshot.columns.front)
     dominated = ["dominated" if place == "front" else place for place in shown.places]  # by one left out
     rows = zip(shown.numbers, dominated, strict=True)
     return {
         "names": shown.names,
-        "directions": [seen.problem.objectives[name] for name in shown.names],
+        "directions": [snapshot.problem.objectives[name] for name in shown.names],
         "numbers": shown.numbers,
         "x": shown.values[:, 0].tolist(),
         "y": shown.values[:, 1].tolist(),
         "places": ["front" if number in best else place for number, place in rows],
         "reference": None if shown.reference is None else shown.reference.tolist(),
-        "objectives": len(seen.problem.objectives),
-        "total": seen.course.count("done"),
+        "objectives": len(snapshot.problem.objectives),
+        "total": snapshot.columns.count("done"),
         "shown": len(shown.numbers),
     }
 
 
-def front_numbers(course: Course) -> list[int]:
+def front_numbers(columns: TrialColumns) -> list[int]:
     """The trials that a picture of the front shows: the front, and some of the others."""
-    best, done = course.front, course.chosen("done")
-    others = np.setdiff1d(done, best)
-    return sorted({*best[:LINES], *others[:: max(1, -(-len(others) // LINES))].tolist()})
+    best = columns.front
+    others = np.setdiff1d(columns.chosen("done"), best)
+    return sorted({*best[:LINES], *_spread(others, LINES)})
 
 
-def parallel_numbers(course: Course, objective: str | None = None) -> list[int]:
+def parallel_numbers(columns: TrialColumns, objective: str | None = None) -> list[int]:
     """The trials that parallel axes show: the best, and some of the others, failed ones among them."""
-    ranked = course.ranked(objective if objective in course.problem.objectives else None)
-    rest = np.concatenate([ranked[LINES // 2 :], course.chosen("failed")])
-    return sorted({*ranked[: LINES // 2].tolist(), *rest[:: max(1, -(-len(rest) // (LINES // 2)))].tolist()})
+    ranked = columns.ranked(objective if objective in columns.problem.objectives else None)
+    rest = np.concatenate([ranked[LINES // 2 :], columns.chosen("failed")])
+    return sorted({*ranked[: LINES // 2].tolist(), *_spread(rest, LINES // 2)})
 
 
-def parallel_data(seen: Seen, trials: Sequence[Trial], objective: str) -> dict[str, Any]:
+def parallel_data(snapshot: Snapshot, trials: Sequence[Trial], objective: str) -> dict[str, Any]:
     """Trials as lines across an axis for each parameter and one for an objective."""
-    result = Result(seen.problem, tuple(trials))
-    shown = coordinates(result if len(seen.problem.objectives) == 1 else result.of(objective))
+    result = Result(snapshot.problem, tuple(trials))
+    shown = coordinates(result if len(snapshot.problem.objectives) == 1 else result.of(objective))
     return {
-        "axes": [
-            {
-                "name": axis.name,
-                "numeric": axis.numeric,
-                "marks": [{"place": mark.place, "label": mark.label} for mark in axis.marks],
-            }
-            for axis in shown.axes
-        ],
-        "lines": [
-            {"number": line.number, "places": line.places, "rank": line.rank, "best": line.best}
-            for line in shown.lines
-        ],
+        "axes": shown.axes,
+        "lines": shown.lines,
         "absent": ABSENT,
-        "total": seen.course.count("done") + seen.course.count("failed"),
+        "total": snapshot.columns.count("done") + snapshot.columns.count("failed"),
         "shown": len(shown.lines),
     }
 
@@ -181,6 +170,11 @@ def checked_objectives(problem: Problem, names: Sequence[str]) -> list[str]:
         raise RecipeError("a front wants several objectives, got one")
     chosen = [name for name in dict.fromkeys(names) if name in known]
     return chosen[:2] if len(chosen) >= 2 else known[:2]
+
+
+def _spread(numbers: Numbers, most: int) -> list[int]:
+    """At most this many of the numbers, from end to end."""
+    return [int(number) for number in numbers[:: max(1, -(-len(numbers) // most))]]
 
 
 def _field(name: str, parameter: Parameter) -> Field:

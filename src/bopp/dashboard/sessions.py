@@ -1,4 +1,4 @@
-"""Keys: who may enter, and which form was sent: links that work once, sessions, and tokens of forms."""
+"""Sessions: who may enter, and which form was sent: links that work once, sessions, and tokens of forms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
+from typing import TypeVar
 
 from bopp.guard import Guard
 
@@ -15,8 +16,10 @@ FORM_SECONDS = 7 * 86_400.0  # that a form may stay open
 MOST = 1000  # sessions, and links; the oldest give way
 MOST_SPENT = 100_000  # tokens of forms that are remembered as used
 
+T = TypeVar("T")
 
-class Keys:
+
+class Sessions:
     """The secrets of one server, in its memory alone."""
 
     def __init__(self) -> None:
@@ -71,13 +74,11 @@ class Keys:
 
 
 def _digest(word: str) -> str:
-    """A word as it is kept: looking it up tells nothing by how long that takes."""
+    """A word as it is kept: hashed, so that the time of looking it up tells nothing."""
     return hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _keep(
-    kept: OrderedDict[str, float] | OrderedDict[str, None], word: str, value: float | None, most: int
-) -> None:
-    kept[word] = value  # type: ignore[assignment]
+def _keep(kept: OrderedDict[str, T], word: str, value: T, most: int) -> None:
+    kept[word] = value
     while len(kept) > most:
         kept.popitem(last=False)

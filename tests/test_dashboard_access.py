@@ -18,10 +18,10 @@ import uvicorn
 import bopp
 from bopp import Float, Recipe
 from bopp.dashboard import serving
+from bopp.dashboard.access import LARGEST, AccessControl, Hosts, is_local
+from bopp.dashboard.actions import ACTIONS
 from bopp.dashboard.application import application
-from bopp.dashboard.board import Board
-from bopp.dashboard.changes import ACTS
-from bopp.dashboard.gate import LARGEST, Gate, Hosts, is_local
+from bopp.dashboard.state import State
 from bopp.errors import StoreError
 from bopp.study.exchange import exported
 from support.commands import Bopp
@@ -95,7 +95,7 @@ class Kept(NamedTuple):
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store with a study for each change: a trial done, one failed, and one under way by hand."""
     url = f"sqlite:///{tmp_path_factory.mktemp('gate')}/a.db"
-    for name in [*ACTS, "link"]:
+    for name in [*ACTIONS, "link"]:
         space = {"x": Float(0.0, 1.0)}
         with bopp.open_study(url, name, space, recipe=Recipe.random(), lease=None) as study:
             done, failed, _ = study.ask(3)
@@ -222,7 +222,7 @@ FORGED: dict[str, tuple[int, Forge]] = {
 
 
 @pytest.mark.fault(24)
-@pytest.mark.parametrize("act", [*ACTS, "link"])
+@pytest.mark.parametrize("act", [*ACTIONS, "link"])
 def test_a_forged_request_changes_nothing(
     running: Served, client: Client, url: str, act: str, figure: Figure
 ) -> None:
@@ -250,22 +250,22 @@ def test_a_forged_request_changes_nothing(
     assert answered(running.port, sent.content).status == 403
     assert Kept.of(url, act) == changed
     assert len(running.said) == 1  # the link: what strangers send is told to them alone
-    figure(f"{len(FORGED) + len(tokens) + 1} forged requests to each of {len(ACTS) + 1}, none let in")
+    figure(f"{len(FORGED) + len(tokens) + 1} forged requests to each of {len(ACTIONS) + 1}, none let in")
 
 
 @pytest.mark.fault(24)
 def test_with_read_only_no_change_is_made(url: str, figure: Figure) -> None:
     with served(url, read_only=True) as running:
-        client, before = Client(running), Kept.of(url, *ACTS)
-        for act in ACTS:
+        client, before = Client(running), Kept.of(url, *ACTIONS)
+        for act in ACTIONS:
             (field, *_) = Elements(client.get("/", all="yes").text).having(name="token")
             answer = answered(running.port, right(client, act, field["value"]).content)
             assert answer.status == 403, act
             assert "--read-only" in answer.text  # the token was right
         for path in ("/trial?name=tell&number=2", "/work?name=tell"):
             assert "/change/" not in client.get(path).text
-        assert Kept.of(url, *ACTS) == before
-    figure(f"--read-only: {len(ACTS)} of {len(ACTS)} changes refused")
+        assert Kept.of(url, *ACTIONS) == before
+    figure(f"--read-only: {len(ACTIONS)} of {len(ACTIONS)} changes refused")
 
 
 def paths_of(name: str) -> list[str]:
@@ -294,12 +294,12 @@ def test_looking_changes_nothing(running: Served, client: Client, url: str) -> N
 
 
 def test_every_page_is_tried(url: str) -> None:
-    gate = application(Board.of(url, False), Hosts("127.0.0.1", 80), "bopp", lambda: None, lambda: None)
-    routes = cast(Any, cast(Gate, gate)._app).routes
+    gate = application(State(url, False), Hosts("127.0.0.1", 80), "bopp", lambda: None, lambda: None)
+    routes = cast(Any, cast(AccessControl, gate)._app).routes
     known = {path: {"GET", "HEAD"} for path in (*PAGES, "/events")}
-    known |= {path: {"POST"} for path in ("/change/{act}", "/link")}
+    known |= {path: {"POST"} for path in ("/change/{action}", "/link")}
     assert {route.path: route.methods for route in routes} == known
-    assert set(FIELDS) == set(ACTS)
+    assert set(FIELDS) == set(ACTIONS)
 
 
 def test_who_was_not_let_in_sees_nothing(running: Served) -> None:
@@ -443,7 +443,7 @@ def test_ctrl_c_ends_it_and_its_processes_while_a_browser_waits(url: str) -> Non
         code, took = ended_by(client, running, signal.SIGINT)
         assert code == 130
         assert took < 10.0  # a stream has no end of its own
-        assert len(running.said) == 1  # the link: nothing of others, nor of what was cut
+        assert len(running.said) == 1, running.said  # the link: nothing of others, nor of what was cut
         wait_for(lambda: not any(map(alive, beside)), 5.0)
 
 

@@ -1,4 +1,4 @@
-"""Beside: functions called in a process beside the server, so that no page waits for a model.
+"""Worker process: runs slow functions beside the server, so that no page waits for a model.
 
 What takes long or much memory, a suggestion or a picture, happens there. The process is started when it is
 needed, ends when it has been idle for a while, and never outlives the server.
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import connection, get_context, parent_process
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ LOST = (
 T = TypeVar("T")
 
 
-class Beside:
+class WorkerProcess:
     """A process that calls one function at a time."""
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class Beside:
         self._calls += 1
         self._running += 1
         try:
-            return await asyncio.wrap_future(self._begun(function, arguments))
+            return await asyncio.wrap_future(self._submit(function, *arguments))
         except BrokenProcessPool:
             self._process = None  # the next call starts another
             raise StoreError(LOST) from None
@@ -52,19 +53,16 @@ class Beside:
     def close(self) -> None:
         """End the process, be it in the middle of something."""
         if self._process is not None:
-            running = list((self._process._processes or {}).values())
-            self._process.shutdown(wait=False, cancel_futures=True)
-            for one in running:
-                one.kill()
+            for process in list((self._process._processes or {}).values()):
+                process.kill()
+            self._process.shutdown()  # and wait: Python complains if it exits at the same moment
             self._process = None
 
-    def _begun(self, function: Callable[..., T], arguments: tuple[object, ...]) -> Future[T]:
+    def _submit(self, function: Callable[..., T], /, *arguments: object) -> Future[T]:
         """The call, handed over; to another process if the last one was killed while it was idle."""
         if self._process is not None:
-            try:
+            with suppress(BrokenProcessPool):
                 return self._process.submit(function, *arguments)
-            except BrokenProcessPool:
-                pass
         self._process = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
         return self._process.submit(function, *arguments)
 

@@ -12,22 +12,22 @@ import pytest
 
 import bopp
 from bopp import Float, Recipe
-from bopp.dashboard import keys
-from bopp.dashboard.keys import Keys
+from bopp.dashboard import sessions
+from bopp.dashboard.sessions import Sessions
 from support.dashboards import Client, Served, flipped, served
 
-NAME = "keys"
+NAME = "sessions"
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which tests move on."""
     now = [1000.0]
-    monkeypatch.setattr("bopp.dashboard.keys.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("bopp.dashboard.sessions.time.monotonic", lambda: now[0])
     return now
 
 
-def entered(some: Keys) -> str:
+def entered(some: Sessions) -> str:
     """The key of a new session."""
     session = some.enter(some.link())
     assert session
@@ -50,11 +50,11 @@ def at_once(call: Callable[[], Any], times: int = 8) -> list[Any]:
     return found
 
 
-# Keys
+# Sessions
 
 
 def test_a_link_is_good_for_one_session() -> None:
-    some = Keys()
+    some = Sessions()
     word = some.link()
     session = some.enter(word)
     assert session
@@ -65,23 +65,23 @@ def test_a_link_is_good_for_one_session() -> None:
 
 
 def test_no_other_word_lets_in() -> None:
-    some = Keys()
+    some = Sessions()
     word = some.link()
-    for other in (flipped(word), word[:-1], f"{word} ", word.upper(), "", "\ud800", Keys().link()):
+    for other in (flipped(word), word[:-1], f"{word} ", word.upper(), "", "\ud800", Sessions().link()):
         assert some.enter(other) is None, other
     assert some.enter(word)  # none of them used it up
 
 
 def test_a_link_is_used_by_one_of_many_at_once() -> None:
-    some = Keys()
+    some = Sessions()
     word = some.link()
     assert sum(session is not None for session in at_once(lambda: some.enter(word))) == 1
 
 
 def test_a_link_grows_old(clock: list[float]) -> None:
-    some = Keys()
+    some = Sessions()
     first, second, lasting = some.link(), some.link(), some.link(float("inf"))
-    clock[0] += keys.LINK_SECONDS
+    clock[0] += sessions.LINK_SECONDS
     assert some.enter(first)
     clock[0] += 0.1
     assert some.enter(second) is None
@@ -90,16 +90,16 @@ def test_a_link_grows_old(clock: list[float]) -> None:
 
 
 def test_the_oldest_session_and_the_oldest_link_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "MOST", 3)
-    some = Keys()
-    sessions = [entered(some) for _ in range(4)]
-    assert [some.knows(session) for session in sessions] == [False, True, True, True]
+    monkeypatch.setattr(sessions, "MOST", 3)
+    some = Sessions()
+    known = [entered(some) for _ in range(4)]
+    assert [some.knows(session) for session in known] == [False, True, True, True]
     words = [some.link() for _ in range(4)]
     assert [some.enter(word) is not None for word in words] == [False, True, True, True]
 
 
 def test_a_token_is_good_for_one_form() -> None:
-    some = Keys()
+    some = Sessions()
     session = entered(some)
     first, second = some.token(session), some.token(session)
     assert some.spend(session, first)
@@ -108,14 +108,14 @@ def test_a_token_is_good_for_one_form() -> None:
 
 
 def test_a_token_is_spent_by_one_of_many_at_once() -> None:
-    some = Keys()
+    some = Sessions()
     session = entered(some)
     token = some.token(session)
     assert sum(at_once(lambda: some.spend(session, token))) == 1
 
 
 def test_a_token_of_another_session_or_server_is_refused() -> None:
-    some, other = Keys(), Keys()
+    some, other = Sessions(), Sessions()
     mine, theirs = entered(some), entered(some)
     token = some.token(mine)
     assert not some.spend(theirs, token)
@@ -125,7 +125,7 @@ def test_a_token_of_another_session_or_server_is_refused() -> None:
 
 
 def test_a_token_that_was_changed_is_refused() -> None:
-    some = Keys()
+    some = Sessions()
     session = entered(some)
     token = some.token(session)
     said, _, signature = token.rpartition(".")
@@ -147,18 +147,18 @@ def test_a_token_that_was_changed_is_refused() -> None:
 
 
 def test_a_token_grows_old(clock: list[float]) -> None:
-    some = Keys()
+    some = Sessions()
     session = entered(some)
     first, second = some.token(session), some.token(session)
-    clock[0] += keys.FORM_SECONDS
+    clock[0] += sessions.FORM_SECONDS
     assert some.spend(session, first)
     clock[0] += 1.0
     assert not some.spend(session, second)
 
 
 def test_what_was_spent_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "MOST_SPENT", 10)
-    some = Keys()
+    monkeypatch.setattr(sessions, "MOST_SPENT", 10)
+    some = Sessions()
     session = entered(some)
     tokens = [some.token(session) for _ in range(20)]
     assert all(some.spend(session, token) for token in tokens)
@@ -172,7 +172,7 @@ def test_what_was_spent_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatc
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A store with a study."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('keys')}/a.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('sessions')}/a.db"
     bopp.open_study(url, NAME, {"x": Float(0.0, 1.0)}, recipe=Recipe.random()).close()
     return url
 

@@ -1,7 +1,7 @@
-"""Looking: what takes long to compute of a study, in the process beside, which keeps the study open.
+"""Queries: what takes long to compute of a study, in a worker process, which keeps the study open.
 
-Each returns plain values for a page. `generation` says how often the server has opened the study: with a new
-one it is opened anew, as its store may be another.
+Each returns plain values for a page. When the server has opened a study anew, it is opened anew here too, as
+its store may be another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 from contextlib import suppress
 from typing import Any
 
-from bopp.dashboard.course import Course
+from bopp.dashboard.trial_columns import TrialColumns
 from bopp.errors import BoppError, ConfigError
 from bopp.legible import one_line
 from bopp.parts import has_parts_of_yours
@@ -27,14 +27,14 @@ from bopp.view.prediction import accounts_of
 
 DPI = 200
 
-_open: tuple[tuple[str, str, int], Study] | None = None  # the study that was looked at last
+Which = tuple[str, str, int]  # the source of a study, its name, and how often the server has opened it
+
+_open: tuple[Which, Study] | None = None  # the study that was looked at last
 
 
-def picture(
-    source: str, name: str, generation: int, kind: str, objective: str = "", names: tuple[str, ...] = ()
-) -> bytes:
+def picture(which: Which, kind: str, objective: str = "", names: tuple[str, ...] = ()) -> bytes:
     """A picture as PNG: of one objective or of all, over these parameters if they are named."""
-    study = _study(source, name, generation)
+    study = _study(which)
     result, recipe = _of(study, objective)
     draw = drawing.kinds(recipe)
     if kind not in draw:
@@ -45,30 +45,28 @@ def picture(
     return content.getvalue()
 
 
-def table(source: str, name: str, generation: int) -> bytes:
+def table(which: Which) -> bytes:
     """Every trial as a table for spreadsheets."""
-    study = _study(source, name, generation)
+    study = _study(which)
     return "".join(write_csv(study.problem, study.trials)).encode()
 
 
-def shares(
-    source: str, name: str, generation: int, objective: str = ""
-) -> list[tuple[str, float, float, float]]:
+def shares(which: Which, objective: str = "") -> list[tuple[str, float, float, float]]:
     """The importance of each parameter with its interval, the most important first."""
-    result, _ = _of(_study(source, name, generation), objective)
+    result, _ = _of(_study(which), objective)
     rows = [(one, *share) for one, share in importance(result).items()]
     return sorted(rows, key=lambda row: -row[1])
 
 
-def trusted(source: str, name: str, generation: int, objective: str = "") -> list[tuple[str, float, float]]:
+def trusted(which: Which, objective: str = "") -> list[tuple[str, float, float]]:
     """What became of each source of knowledge: its name, how far it is trusted, and what it is worth."""
-    result, recipe = _of(_study(source, name, generation), objective)
+    result, recipe = _of(_study(which), objective)
     return [(one_line(one.name), one.trust, one.worth) for one in accounts_of(result, recipe)]
 
 
-def explained(source: str, name: str, generation: int, number: int, objective: str = "") -> dict[str, Any]:
+def explained(which: Which, number: int, objective: str = "") -> dict[str, Any]:
     """What the model believed of a trial when it was suggested, and what drew it there."""
-    study = _study(source, name, generation)
+    study = _study(which)
     result, recipe = _of(study, objective)
     found: Explanation = result.explain(number, recipe, seed=study.seed)
     return {
@@ -95,19 +93,19 @@ def findings(url: str, source: str) -> dict[str, tuple[str, ...]]:
 
 
 def _found(result: Result) -> tuple[str, ...]:
-    course = Course.empty(result.problem).after(result.trials)
-    return (*(str(course.count(state)) for state in ("done", "failed", "asked")), course.finding)
+    columns = TrialColumns.empty(result.problem).after(result.trials)
+    return (*(str(columns.count(state)) for state in ("done", "failed", "asked")), columns.finding)
 
 
-def _study(source: str, name: str, generation: int) -> Study:
+def _study(which: Which) -> Study:
     """The study, open from the last look or opened anew."""
     global _open
-    key = (source, name, generation)
-    if _open is None or _open[0] != key:
+    if _open is None or _open[0] != which:
         if _open is not None:
             _open[1].close()
             _open = None
-        _open = (key, existing(source, name))
+        source, name, _ = which
+        _open = (which, existing(source, name))
     return _open[1]
 
 

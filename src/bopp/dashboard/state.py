@@ -1,4 +1,4 @@
-"""Board: what all pages of a server share: the store, the studies being watched, the processes beside."""
+"""State: what all pages of a server share: the store, the studies being watched, the worker processes."""
 
 from __future__ import annotations
 
@@ -9,66 +9,60 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bopp.dashboard.beside import Beside
-from bopp.dashboard.followed import PATIENCE, Followed, in_thread
-from bopp.dashboard.keys import Keys
-from bopp.dashboard.views import Views
+from bopp.dashboard.cache import ResultCache
+from bopp.dashboard.sessions import Sessions
+from bopp.dashboard.watch import PATIENCE, StudyWatch, in_thread
+from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.study.address import is_url, shown, understood
 from bopp.study.catalogue import names
 from bopp.study.config import load
 
 PREPARED = 5.0  # seconds for which the first link waits until a study is read
-MOST = 8  # studies that are followed at once
+MOST = 8  # studies that are watched at once
 MOST_OUTCOMES = 100  # that no page has shown yet
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a change: that it was done; or what was wrong with `act`, and what had been typed."""
+    """What came of a change: that it was done; or what was wrong with `action`, and what had been typed."""
 
     said: str
-    act: str | None = None
+    action: str | None = None
     typed: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass
-class Board:
+class State:
     """The state of a server, which its one event loop changes.
 
     source     a study file, or the URL of a store
     url        the store, which may have a password
     own        the study of the study file, which need not be there yet
+    writer     the process that changes studies
+    suggester  the process that looks for suggestions, which takes longer
+    results    what takes long to compute, by the process `renderer`
+    outcomes   by session and key, to be shown once
     """
 
-    source: str
-    url: str
-    own: str | None
-    read_only: bool
-    keys: Keys = field(default_factory=Keys)
-    hands: Beside = field(default_factory=Beside)  # changes studies
-    mind: Beside = field(default_factory=Beside)  # looks for suggestions, which takes longer
-    eyes: Beside = field(default_factory=Beside)  # computes what takes long
-    followed: dict[str, Followed] = field(default_factory=dict)
-    outcomes: dict[tuple[str, str], Outcome] = field(
-        default_factory=dict
-    )  # by session and key, to be shown once
-
-    def __post_init__(self) -> None:
-        self.views = Views(self.eyes)
+    def __init__(self, source: str, read_only: bool):
+        self.source = source
+        self.read_only = read_only
+        self.sessions = Sessions()
+        self.writer, self.suggester, self.renderer = WorkerProcess(), WorkerProcess(), WorkerProcess()
+        self.results = ResultCache(self.renderer)
+        self.watches: dict[str, StudyWatch] = {}
+        self.outcomes: dict[tuple[str, str], Outcome] = {}
         self._names: list[str] | None = None  # as they were found last
         self._naming: asyncio.Future[list[str]] | None = None
-
-    @staticmethod
-    def of(source: str, read_only: bool) -> Board:
-        """The board of a study file or of a store, which must be there unless a study file names it."""
-        if is_url(source):
-            if understood(source)[1] == ":memory:":
-                raise StudyError("wanted a file or a server, got sqlite://, which no other process can see")
-            names(source)
-            return Board(source, source, None, read_only)
-        config = load(Path(source))
-        return Board(source, config.store, config.name, read_only)
+        self.url = source
+        self.own: str | None = None
+        if not is_url(source):
+            config = load(Path(source))
+            self.url, self.own = config.store, config.name
+        elif understood(source)[1] == ":memory:":
+            raise StudyError("wanted a file or a server, got sqlite://, which no other process can see")
+        else:
+            names(source)  # which must be there
 
     @property
     def place(self) -> str:
@@ -104,17 +98,17 @@ class Board:
         with suppress(BoppError):  # the page will say so
             names = await self.names()
             if self.own is not None or len(names) == 1:
-                await self.follow(names[0]).sight(PREPARED)
+                await self.watch(names[0]).look(PREPARED)
 
-    def follow(self, name: str) -> Followed:
-        """A study as it is watched by this server."""
-        followed = self.followed.pop(name, None) or Followed(self.source, name)
-        self.followed[name] = followed  # the latest last
-        if len(self.followed) > MOST:
-            idle = next((one for one in self.followed.values() if one.idle), None)
+    def watch(self, name: str) -> StudyWatch:
+        """The watch of a study, which all of its pages share."""
+        watch = self.watches.pop(name, None) or StudyWatch(self.source, name)
+        self.watches[name] = watch  # the latest last
+        if len(self.watches) > MOST:
+            idle = next((one for one in self.watches.values() if one.idle), None)
             if idle is not None:
-                self.followed.pop(idle.name).close()
-        return followed
+                self.watches.pop(idle.name).close()
+        return watch
 
     def keep(self, session: str, outcome: Outcome) -> str:
         """Keep the outcome of a change until a page shows it; the key under which that finds it."""
@@ -126,12 +120,12 @@ class Board:
 
     def end_streams(self) -> None:
         """End the event streams, which would otherwise never end."""
-        for study in self.followed.values():
-            study.end()
+        for watch in self.watches.values():
+            watch.end()
 
     def close(self) -> None:
         """End everything that was begun here."""
-        for study in self.followed.values():
-            study.close()
-        for one in (self.hands, self.mind, self.eyes):
-            one.close()
+        for watch in self.watches.values():
+            watch.close()
+        for process in (self.writer, self.suggester, self.renderer):
+            process.close()
