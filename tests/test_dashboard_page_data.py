@@ -21,7 +21,6 @@ from bopp.errors import BoppError, NoResultError, RecipeError
 from bopp.problem import LARGEST
 from bopp.view.coordinates import coordinates
 from bopp.view.front import front
-from bopp.view.values import broken_by, remark
 from support.courses import BEGAN, LIMITS, PROBLEMS, SPACE, below, drawn, final, snapshot_of, walk
 
 KINDS = st.sampled_from(sorted(PROBLEMS))
@@ -261,20 +260,6 @@ def test_what_a_query_says_is_understood() -> None:
     }
     assert Query.of(asked) == Query("param:x", False, "done", "a" * 100, True, 3)
     assert Query.of({}) == Query() == Query("number", True, "", "", False, 1)
-
-
-@few
-@given(KINDS, SEEDS, STEPS)
-def test_a_row_shows_a_trial(kind: str, seed: int, steps: int) -> None:
-    snapshot, trials = walked(kind, seed, steps)
-    problem = snapshot.problem
-    for trial in trials:
-        row = page_data.row(problem, trial)
-        assert row["values"] == [trial.values.get(name) for name in problem.names]
-        known = problem.space.parameters
-        assert row["params"] == [(trial.params.get(name), one) for name, one in known.items()]
-        assert row["remark"] == remark(problem, trial)
-        assert row["broken"] == bool(broken_by(problem, trial))
 
 
 @few

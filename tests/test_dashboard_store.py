@@ -36,6 +36,7 @@ from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import ConfigError
 from bopp.study import schema
 from bopp.study.catalogue import delete_study
+from bopp.view.values import broken_by, remark
 from support.commands import Bopp
 from support.dashboards import (
     PATIENCE,
@@ -557,9 +558,16 @@ def test_every_page_of_every_kind_of_study_shows_what_it_should(
 
     with bopp.open_study(desk.url, kind, read_only=True) as study:
         last = next(trial for trial in reversed(study.trials) if trial.state == "done")
+        broken = [trial for trial in study.trials if broken_by(study.problem, trial)]
+        said = remark(study.problem, last)
+        cells = [last.values[name] for name in study.problem.names]
+        cells += [last.params.get(name, "") for name in study.space.parameters]
     overview = page("/study", 'id="finding"')
     assert trouble_of(desk.quick("/study", name=kind)) == ""
-    page("/trials", f'id="trial-{last.number}"')
+    table = Elements(page("/trials", f'id="trial-{last.number}"'))
+    shown = [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]
+    assert table.row_of(last.number) == ["done", *shown, said]
+    assert len(table.having(**{"class": "done broken"})) == len(broken)
     why = page("/trial", "<dt>how</dt>", number=last.number)
     assert "<dt>expected</dt>" in why
     model = page("/model", "%")
@@ -570,8 +578,8 @@ def test_every_page_of_every_kind_of_study_shows_what_it_should(
     assert desk.quick("/trials.csv", name=kind).text.count("\n") > 8
     if kind == "goals":
         front = json.loads(desk.quick("/data/front", name=kind).text)
-        shown = [n for n, place in zip(front["numbers"], front["places"], strict=True) if place == "front"]
-        assert f"front of {len(shown)}" in overview
+        best = [n for n, place in zip(front["numbers"], front["places"], strict=True) if place == "front"]
+        assert f"front of {len(best)}" in overview
         assert "memory \N{LESS-THAN OR EQUAL TO} 1" in overview
         assert json.loads(desk.quick("/data/parallel", name=kind, objective="b").text)["lines"]
         page("/model", "%", objective="memory")

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from html import unescape
 from html.parser import HTMLParser
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -187,6 +188,11 @@ class Elements(HTMLParser):
     def texts_by_id(self, tag: str) -> dict[str, str]:
         """The texts of the elements of this tag that have an id."""
         return {has["id"]: text for of, has, text in self.texts if of == tag and "id" in has}
+
+    def row_of(self, number: int) -> list[str]:
+        """The texts of the cells of a trial in a table, after that with its number."""
+        after = dropwhile(lambda element: element[1].get("id") != f"trial-{number}", self.texts)
+        return [text for _, _, text in takewhile(lambda element: element[0] == "td", islice(after, 1, None))]
 
     def having(self, **attributes: str) -> list[dict[str, str]]:
         """The attributes of the elements that have these among them."""

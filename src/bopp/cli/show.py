@@ -214,12 +214,13 @@ def dashboard(
 ) -> None:
     """Serve a web page over a store: watch studies, understand them and work in them."""
     try:
-        from bopp.dashboard.serving import serve
+        from bopp.dashboard.serving import Server
+        from bopp.dashboard.state import State
     except ImportError as error:
         raise MissingExtra(
             f"the dashboard wants {error.name}: {installation('dashboard')}", extra="dashboard"
         ) from error
-    serve(source, host, port, read_only, say, repeats=sys.stderr.isatty())
+    Server(State(source, read_only), host, port, say, repeats=sys.stderr.isatty()).run()
 
 
 def _result(source: str, name: str) -> Result:

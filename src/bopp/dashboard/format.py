@@ -1,8 +1,7 @@
-"""Format: values, times and links as the pages have them."""
+"""Format: values and links as the pages have them."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,13 +27,3 @@ def brief(value: Any) -> str:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else shown(value)
     return cut(one_line(text), LONGEST_CELL)
-
-
-def number(value: float | None, digits: int = 6) -> str:
-    """A number in short."""
-    return "-" if value is None else f"{value:.{digits}g}"
-
-
-def moment(at: datetime | None) -> str:
-    """A time as a machine reads it, for <time datetime>."""
-    return "" if at is None else at.isoformat(timespec="seconds")

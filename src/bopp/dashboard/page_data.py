@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from bopp.space import Space
 from bopp.trial import Trial
 from bopp.view.coordinates import ABSENT, coordinates
 from bopp.view.front import front
-from bopp.view.values import broken_by, remark
 
 DRAWN = 4000  # points of a chart; of more, those are left out that others hide
 LINES = 1000  # lines across parallel axes: half of them the best, half spread over the rest
@@ -27,8 +26,7 @@ OPTIONS = 100  # that a field offers in a list
 PAGE = 50  # rows of a table
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of a form for the value of a parameter: options to choose from, or a hint of what to type."""
 
     name: str
@@ -67,29 +65,14 @@ class Query:
         return [int(number) for number in found[first : first + PAGE]], len(found)
 
 
-def row(problem: Problem, trial: Trial) -> dict[str, Any]:
-    """A trial as the row of a table."""
-    return {
-        "number": trial.number,
-        "state": trial.state,
-        "values": [trial.values.get(name) for name in problem.names],
-        "params": [(trial.params.get(name), one) for name, one in problem.space.parameters.items()],
-        "remark": remark(problem, trial),
-        "traceback": trial.traceback,
-        "broken": bool(broken_by(problem, trial)),
-    }
-
-
 def limits(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Every constraint in words, and how many finished trials break it."""
     rows, done = [], snapshot.columns.count("done")
     for limit, broken in zip(snapshot.problem.limits, snapshot.columns.breaking, strict=True):
         sign = "\N{LESS-THAN OR EQUAL TO}" if isinstance(limit, AtMost) else "\N{GREATER-THAN OR EQUAL TO}"
         rows.append((f"{limit.name} {sign} {limit.bound:.6g}", f"broken by {broken} of {done} trials"))
-    return [
-        *rows,
-        *((one.name, "known beforehand: no suggestion breaks it") for one in snapshot.problem.conditions),
-    ]
+    known = "known beforehand: no suggestion breaks it"
+    return rows + [(condition.name, known) for condition in snapshot.problem.conditions]
 
 
 def fields(space: Space) -> list[Field]:

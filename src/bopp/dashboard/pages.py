@@ -23,14 +23,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 import bopp
 from bopp.dashboard import page_data, queries
 from bopp.dashboard.cache import CachedResult
-from bopp.dashboard.format import brief, link, moment, number, shown
+from bopp.dashboard.format import brief, link, shown
 from bopp.dashboard.page_data import PAGE, Query
 from bopp.dashboard.state import Outcome, State
 from bopp.dashboard.watch import Snapshot, StudyWatch
 from bopp.errors import StoreError, StudyError
 from bopp.legible import cut, one_line
 from bopp.trial import Trial
-from bopp.view.values import searched
+from bopp.view.values import broken_by, remark, searched
 
 STALE = 5.0  # seconds after which what the studies have found is looked up again
 PATIENCE = 0.6  # seconds that a page waits for the store, or for what has to be computed
@@ -51,10 +51,11 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        for filter in (shown, brief, number, moment):
-            self._templates.filters[filter.__name__] = filter
+        self._templates.filters |= {"shown": shown, "brief": brief}
         self._templates.globals |= {
             "link": link,
+            "remark": remark,
+            "broken_by": broken_by,
             "version": bopp.__version__,
             "of": digest,
             "read_only": state.read_only,
@@ -221,7 +222,6 @@ class Pages:
             "page": template.removesuffix(".html"),
             "here": f"{request.url.path}?{request.url.query}",
             "token": lambda: self._state.sessions.token(session),
-            "rows_of": lambda trials: [page_data.row(snapshot.problem, one) for one in trials if snapshot],
             "held": {held.number: held for held in snapshot.leased} if snapshot else {},
             "limits": page_data.limits(snapshot) if snapshot else [],
             "fields": lambda: page_data.fields(snapshot.problem.space) if snapshot else [],

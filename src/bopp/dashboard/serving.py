@@ -24,18 +24,11 @@ OPEN_TO_OTHERS = (
 )
 
 
-def serve(
-    source: str, host: str, port: int | None, read_only: bool, say: Callable[[str], None], repeats: bool
-) -> None:
-    """Serve the studies of a source until it is stopped.
+class Server(uvicorn.Server):
+    """A server of the pages.
 
     `say` is told a link that lets one browser in; if it `repeats`, the next one when that is used.
     """
-    Server(State(source, read_only), host, port, say, repeats).run()
-
-
-class Server(uvicorn.Server):
-    """A server of the pages; it ends event streams when it stops."""
 
     def __init__(
         self, state: State, host: str, port: int | None, say: Callable[[str], None], repeats: bool = False
@@ -78,6 +71,7 @@ class Server(uvicorn.Server):
         super().run(sockets=sockets or [self._listening])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and end event streams."""
         self._state.end_streams()
         await super().shutdown(sockets)
 
