@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -123,39 +124,31 @@ def right(client: Client, act: str, token: str) -> Sent:
     return client.sent("/link" if act == "link" else f"/change/{act}", fields)
 
 
-def called(host: str) -> Forge:
-    """Sent to a server of another name, by a page of that name."""
-    return lambda sent, client: sent.but(
-        host=host.format(port=client.port), origin=f"http://{host.format(port=client.port)}"
-    )
+def forged(
+    method: str = "",
+    target: str = "",
+    body: bytes = b"",
+    also: tuple[tuple[str, str], ...] = (),
+    **headers: str | None,
+) -> Forge:
+    """How a request differs from the right one, of which {port}, {host}, {path} and {cookie} are parts."""
 
-
-def with_headers(**headers: str | None) -> Forge:
     def forge(sent: Sent, client: Client) -> Sent:
-        filled = {name: text and text.format(port=client.port) for name, text in headers.items()}
-        return sent.but(**filled)
+        parts = {"port": client.port, "host": client.host, "path": sent.target, "cookie": client.cookie}
+        given = {name: text and text.format(**parts) for name, text in headers.items()}
+        return replace(
+            sent.but(**given).also(*((name, text.format(**parts)) for name, text in also)),
+            method=method or sent.method,
+            target=target.format(**parts) or sent.target,
+            body=body or sent.body,
+        )
 
     return forge
 
 
-def by(method: str) -> Forge:
-    return lambda sent, _: replace(sent, method=method)
-
-
-def to(target: str) -> Forge:
-    return lambda sent, client: replace(sent, target=target.format(path=sent.target, host=client.host))
-
-
-def with_body(body: bytes, kind: str) -> Forge:
-    return lambda sent, _: replace(
-        sent.but(content_type=kind, content_length=str(len(body))), body=body or sent.body
-    )
-
-
-def chunked(sent: Sent, *headers: tuple[str, str]) -> Sent:
+def chunked(sent: Sent, _: Client) -> Sent:
     body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent.body), sent.body)
-    plain = sent if headers else sent.but(content_length=None)
-    return replace(plain.but(transfer_encoding="chunked"), body=body)
+    return replace(sent.but(transfer_encoding="chunked"), body=body)
 
 
 FOREIGN = (  # Hosts, the last of them empty
@@ -166,19 +159,19 @@ FOREIGN = (  # Hosts, the last of them empty
 )
 FORGED: dict[str, tuple[int, Forge]] = {
     # by another name, as after DNS rebinding
-    **{f"Host {host}": (403, called(host)) for host in FOREIGN.split(" ")},
-    "Host evil.example from a page of ours": (403, with_headers(host="evil.example")),
-    "two Hosts": (400, lambda sent, client: sent.also(("Host", client.host))),
-    "no Host": (400, with_headers(host=None)),
+    **{f"Host {host}": (403, forged(host=host, origin=f"http://{host}")) for host in FOREIGN.split(" ")},
+    "Host evil.example from a page of ours": (403, forged(host="evil.example")),
+    "two Hosts": (400, forged(also=(("Host", "{host}"),))),
+    "no Host": (400, forged(host=None)),
     "no Host, of HTTP/1.0": (403, lambda sent, _: replace(sent.but(host=None), version="1.0")),
-    "an absolute target": (404, to("http://{host}{path}")),
-    "an absolute target elsewhere": (404, to("http://evil.example{path}")),
-    "a target behind files that all may see": (405, to("/static/x")),
-    "a target out of the folder of files": (404, to("/static/..{path}")),
-    "a target with a slash": (404, to("{path}/")),
+    "an absolute target": (404, forged(target="http://{host}{path}")),
+    "an absolute target elsewhere": (404, forged(target="http://evil.example{path}")),
+    "a target behind files that all may see": (405, forged(target="/static/x")),
+    "a target out of the folder of files": (404, forged(target="/static/..{path}")),
+    "a target with a slash": (404, forged(target="{path}/")),
     # from the page of another site
     **{
-        f"Origin {origin}": (403, with_headers(origin=origin))
+        f"Origin {origin}": (403, forged(origin=origin))
         for origin in (
             *("https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}", "null", "", None),
             *("http://evil.example", "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example"),
@@ -186,38 +179,36 @@ FORGED: dict[str, tuple[int, Forge]] = {
     },
     "an Origin by https, as if through a proxy": (
         403,
-        with_headers(
-            origin="https://127.0.0.1:{port}", x_forwarded_proto="https", x_forwarded_for="192.0.2.7"
-        ),
+        forged(origin="https://127.0.0.1:{port}", x_forwarded_proto="https", x_forwarded_for="192.0.2.7"),
     ),
-    "two Origins": (403, lambda sent, client: sent.also(("Origin", client.origin))),
-    "one more Origin": (403, lambda sent, _: sent.also(("Origin", "http://evil.example"))),
+    "two Origins": (403, forged(also=(("Origin", "http://{host}"),))),
+    "one more Origin": (403, forged(also=(("Origin", "http://evil.example"),))),
     **{
-        f"Sec-Fetch-Site {site}": (403, with_headers(sec_fetch_site=site))
+        f"Sec-Fetch-Site {site}": (403, forged(sec_fetch_site=site))
         for site in ("cross-site", "same-site", "none")
     },
     # by a browser that was not let in
-    "no cookie": (403, with_headers(cookie=None)),
-    "a cookie of another server": (403, with_headers(cookie=f"bopp-{{port}}={'A' * 43}")),
+    "no cookie": (403, forged(cookie=None)),
+    "a cookie of another server": (403, forged(cookie=f"bopp-{{port}}={'A' * 43}")),
     "a cookie with a changed letter": (403, lambda sent, client: sent.but(cookie=flipped(client.cookie, 20))),
-    "a cookie of another name": (403, lambda sent, client: sent.but(cookie=f"x{client.cookie}")),
-    "a cookie that is none": (403, with_headers(cookie='bopp-{port}="\\777; =; ;;\x80')),
+    "a cookie of another name": (403, forged(cookie="x{cookie}")),
+    "a cookie that is none": (403, forged(cookie='bopp-{port}="\\777; =; ;;\x80')),
     # otherwise than by a form
     **{
-        f"the method {method}": (405, by(method))
+        f"the method {method}": (405, forged(method=method))
         for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "post")
     },
-    "GET for POST": (405, lambda sent, _: replace(sent, method="GET").but(x_http_method_override="POST")),
-    "JSON": (415, with_body(b"{}", "application/json")),
+    "GET for POST": (405, forged(method="GET", x_http_method_override="POST")),
+    "JSON": (415, forged(content_type="application/json", content_length="2", body=b"{}")),
     **{
-        f"a form called {kind!r}": (415, with_headers(content_type=kind))
+        f"a form called {kind!r}": (415, forged(content_type=kind))
         for kind in ("text/plain", "multipart/form-data; boundary=x", "application/json", "", None)
     },
-    "a body in chunks": (411, lambda sent, _: chunked(sent)),
-    "a body in chunks with a length": (411, lambda sent, _: chunked(sent, ("Content-Length", "1"))),
-    "no length": (411, with_headers(content_length=None)),
-    "a body too long": (413, with_headers(content_length=str(LARGEST + 1))),
-    "a body far too long": (413, with_headers(content_length="9" * 15)),
+    "a body in chunks": (411, lambda sent, client: chunked(sent.but(content_length=None), client)),
+    "a body in chunks with a length": (411, chunked),
+    "no length": (411, forged(content_length=None)),
+    "a body too long": (413, forged(content_length=str(LARGEST + 1))),
+    "a body far too long": (413, forged(content_length="9" * 15)),
 }
 
 
@@ -310,6 +301,95 @@ def test_who_was_not_let_in_sees_nothing(running: Served) -> None:
         status = 200 if path.startswith("/static/") else 404 if path == "/enterx" else 403
         assert answer.status == status, path
         assert status == 200 or ("tell" not in answer.text and "sqlite" not in answer.text), path
+
+
+# Links
+
+
+def let_in(client: Client) -> bool:
+    """Whether a client sees the studies."""
+    answers = {client.get(path).status for path in ("/?all=yes", "/study?name=tell", "/trials.csv?name=x")}
+    assert answers <= {200, 404} or answers == {403}
+    return answers != {403}
+
+
+def test_a_word_from_a_server_lets_in_once(running: Served, client: Client) -> None:
+    assert let_in(client)
+    word = client.another("tell")
+    stranger = Client(running, token="")
+    assert not let_in(stranger)
+    for other in (running.token, flipped(word), "", f"{word}&token=", f"&token={flipped(word)}"):
+        answer = stranger.get(f"/enter?token={other}")
+        assert answer.status == 403, other
+        assert "set-cookie" not in answer.headers
+    assert stranger.get("/enter").status == 403
+    assert stranger.request("HEAD", f"/enter?token={word}").status == 403
+    for method in ("POST", "PUT"):  # nor do they use it up
+        origin = {"origin": stranger.origin, "content-type": "application/x-www-form-urlencoded"}
+        assert stranger.request(method, f"/enter?token={word}", b"", origin).status == 405
+    assert let_in(Client(running, word))
+    assert stranger.get(f"/enter?token={word}").status == 403
+
+
+def test_a_cookie_stays_with_its_server(running: Served, client: Client) -> None:
+    answer = Client(running, token="").get(f"/enter?token={client.another('tell')}")
+    cookies = SimpleCookie(answer.headers["set-cookie"])
+    assert list(cookies) == [f"bopp-{running.port}"]
+    cookie = cookies[f"bopp-{running.port}"]
+    assert cookie["httponly"] is True
+    assert cookie["samesite"] == "strict"
+    assert cookie["path"] == "/"
+    assert cookie["domain"] == ""
+    assert cookie.value not in answer.text
+
+
+def test_no_page_gives_the_way_in_away(running: Served, client: Client) -> None:
+    word = client.another("tell")
+    stranger = Client(running, token="")
+    came = stranger.get(f"/enter?token={word}")
+    assert came.headers["referrer-policy"] == "no-referrer"
+    assert "location" not in came.headers
+    assert word not in came.text
+    inside = Client(running, token="")
+    inside.cookie = came.headers["set-cookie"].partition(";")[0]
+    session = inside.cookie.partition("=")[2]
+    paths = ["/?all=yes", *(f"/{page}?name=tell" for page in ("study", "trials", "model", "work", "trial"))]
+    for path in [*paths, "/nothing", "/static/live.js", "/enter?token=x"]:
+        answer = inside.get(path)
+        assert answer.headers["referrer-policy"] == "same-origin", path
+        for secret in (word, running.token, session):
+            assert secret not in answer.text + str(answer.headers), path
+
+
+def test_no_link_is_printed_but_the_first(running: Served, client: Client) -> None:
+    word = client.another("tell")
+    assert let_in(Client(running, word))
+    Client(running, token="").get(f"/enter?token={flipped(word)}")
+    said = "\n".join(running.said)
+    assert said.count("token=") == 1  # of a terminal alone it would be told the next one
+    assert word not in said
+    assert client.cookie.partition("=")[2] not in said
+    assert not running.tracebacks
+
+
+def test_two_servers_do_not_accept_each_others_cookies(running: Served, client: Client, url: str) -> None:
+    with served(url) as second:
+        other = Client(second)
+        assert let_in(other)
+        for cookie, into in ((client.cookie, second), (other.cookie, running)):
+            stranger = Client(into, token="")
+            value = cookie.partition("=")[2]
+            for stolen in (cookie, f"bopp-{into.port}={value}", f"{cookie}; bopp-{into.port}={value}"):
+                stranger.cookie = stolen
+                assert not let_in(stranger)
+        assert Client(second, token="").get(f"/enter?token={client.another('tell')}").status == 403
+
+
+def test_the_secrets_are_in_no_file(running: Served, client: Client, url: str) -> None:
+    folder = Path(url.removeprefix("sqlite:///")).parent
+    kept = b"".join(file.read_bytes() for file in folder.iterdir())
+    for secret in (running.token, client.cookie.partition("=")[2]):
+        assert secret.encode() not in kept
 
 
 # Hosts

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from http.cookies import SimpleCookie
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import bopp
-from bopp import Float, Recipe
 from bopp.dashboard import sessions
 from bopp.dashboard.sessions import Sessions
-from support.dashboards import Client, Served, flipped, served
-
-NAME = "sessions"
+from support.dashboards import flipped
 
 
 @pytest.fixture
@@ -164,111 +158,3 @@ def test_what_was_spent_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatc
     assert all(some.spend(session, token) for token in tokens)
     assert not any(some.spend(session, token) for token in tokens[-10:])
     assert len(some._spent) == 10
-
-
-# The link of a server
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with a study."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('sessions')}/a.db"
-    bopp.open_study(url, NAME, {"x": Float(0.0, 1.0)}, recipe=Recipe.random()).close()
-    return url
-
-
-@pytest.fixture(scope="module")
-def running(url: str) -> Iterator[Served]:
-    with served(url) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(running: Served) -> Client:
-    return Client(running)
-
-
-def let_in(client: Client) -> bool:
-    """Whether a client sees the studies."""
-    answers = {client.get(path).status for path in ("/?all=yes", f"/study?name={NAME}", "/trials.csv?name=x")}
-    assert answers <= {200, 404} or answers == {403}
-    return answers != {403}
-
-
-def test_a_word_from_a_server_lets_in_once(running: Served, client: Client) -> None:
-    assert let_in(client)
-    word = client.another(NAME)
-    stranger = Client(running, token="")
-    assert not let_in(stranger)
-    for other in (running.token, flipped(word), "", f"{word}&token=", f"&token={flipped(word)}"):
-        answer = stranger.get(f"/enter?token={other}")
-        assert answer.status == 403, other
-        assert "set-cookie" not in answer.headers
-    assert stranger.get("/enter").status == 403
-    assert stranger.request("HEAD", f"/enter?token={word}").status == 403
-    for method in ("POST", "PUT"):  # nor do they use it up
-        origin = {"origin": stranger.origin, "content-type": "application/x-www-form-urlencoded"}
-        assert stranger.request(method, f"/enter?token={word}", b"", origin).status == 405
-    assert let_in(Client(running, word))
-    assert stranger.get(f"/enter?token={word}").status == 403
-
-
-def test_a_cookie_stays_with_its_server(running: Served, client: Client) -> None:
-    answer = Client(running, token="").get(f"/enter?token={client.another(NAME)}")
-    cookies = SimpleCookie(answer.headers["set-cookie"])
-    assert list(cookies) == [f"bopp-{running.port}"]
-    cookie = cookies[f"bopp-{running.port}"]
-    assert cookie["httponly"] is True
-    assert cookie["samesite"] == "strict"
-    assert cookie["path"] == "/"
-    assert cookie["domain"] == ""
-    assert cookie.value not in answer.text
-
-
-def test_no_page_gives_the_way_in_away(running: Served, client: Client) -> None:
-    word = client.another(NAME)
-    stranger = Client(running, token="")
-    came = stranger.get(f"/enter?token={word}")
-    assert came.headers["referrer-policy"] == "no-referrer"
-    assert "location" not in came.headers
-    assert word not in came.text
-    inside = Client(running, token="")
-    inside.cookie = came.headers["set-cookie"].partition(";")[0]
-    session = inside.cookie.partition("=")[2]
-    paths = ["/?all=yes", *(f"/{page}?name={NAME}" for page in ("study", "trials", "model", "work", "trial"))]
-    for path in [*paths, "/nothing", "/static/live.js", "/enter?token=x"]:
-        answer = inside.get(path)
-        assert answer.headers["referrer-policy"] == "same-origin", path
-        for secret in (word, running.token, session):
-            assert secret not in answer.text + str(answer.headers), path
-
-
-def test_no_link_is_printed_but_the_first(running: Served, client: Client) -> None:
-    word = client.another(NAME)
-    assert let_in(Client(running, word))
-    Client(running, token="").get(f"/enter?token={flipped(word)}")
-    said = "\n".join(running.said)
-    assert said.count("token=") == 1  # of a terminal alone it would be told the next one
-    assert word not in said
-    assert client.cookie.partition("=")[2] not in said
-    assert not running.tracebacks
-
-
-def test_two_servers_do_not_accept_each_others_cookies(running: Served, client: Client, url: str) -> None:
-    with served(url) as second:
-        other = Client(second)
-        assert let_in(other)
-        for cookie, into in ((client.cookie, second), (other.cookie, running)):
-            stranger = Client(into, token="")
-            value = cookie.partition("=")[2]
-            for stolen in (cookie, f"bopp-{into.port}={value}", f"{cookie}; bopp-{into.port}={value}"):
-                stranger.cookie = stolen
-                assert not let_in(stranger)
-        assert Client(second, token="").get(f"/enter?token={client.another(NAME)}").status == 403
-
-
-def test_the_secrets_are_in_no_file(running: Served, client: Client, url: str) -> None:
-    folder = Path(url.removeprefix("sqlite:///")).parent
-    kept = b"".join(file.read_bytes() for file in folder.iterdir())
-    for secret in (running.token, client.cookie.partition("=")[2]):
-        assert secret.encode() not in kept
