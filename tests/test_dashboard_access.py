@@ -30,7 +30,6 @@ from support.dashboards import (
     PATIENCE,
     Client,
     Dashboard,
-    Elements,
     Sent,
     Served,
     answered,
@@ -217,7 +216,7 @@ FORGED: dict[str, tuple[int, Forge]] = {
 def test_a_forged_request_changes_nothing(
     running: Served, client: Client, url: str, act: str, figure: Figure
 ) -> None:
-    page = Elements(client.get("/work", name=act).text)
+    page = client.get("/work", name=act).page
     token = client.form_token(act)
     sent, before = right(client, act, token), Kept.of(url, act)
     for what, (status, forge) in FORGED.items():
@@ -249,7 +248,7 @@ def test_with_read_only_no_change_is_made(url: str, figure: Figure) -> None:
     with served(url, read_only=True) as running:
         client, before = Client(running), Kept.of(url, *ACTIONS)
         for act in ACTIONS:
-            (field, *_) = Elements(client.get("/", all="yes").text).having(name="token")
+            (field, *_) = client.get("/", all="yes").page.having(name="token")
             answer = answered(running.port, right(client, act, field["value"]).content)
             assert answer.status == 403, act
             assert "--read-only" in answer.text  # the token was right

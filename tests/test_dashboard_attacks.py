@@ -26,7 +26,6 @@ from support.dashboards import (
     Answer,
     Client,
     Dashboard,
-    Elements,
     Linked,
     Sent,
     Served,
@@ -144,7 +143,7 @@ def test_markup_is_shown_as_text(running: Served, client: Client, figure: Figure
         for live in (False, True):
             answer = shown(client, path, HOSTILE, MARKUP, live)
             assert answer.status == 200, path
-            page, twin = (Elements(one.text) for one in (answer, shown(client, path, TWIN, "", live)))
+            page, twin = (one.page for one in (answer, shown(client, path, TWIN, "", live)))
             assert page.found == twin.found, path
             assert all(link.startswith(("/", "#")) and link[1:2] != "/" for link in page.links), path
             text = "".join(page.said)
@@ -158,7 +157,7 @@ def test_markup_is_shown_as_text(running: Served, client: Client, figure: Figure
 @pytest.mark.fault(25)
 def test_markup_in_the_list_of_studies_is_text(client: Client) -> None:
     wait_for(lambda: "being read" not in client.get("/?all=yes").text)
-    page = Elements(client.get("/?all=yes").text)
+    page = client.get("/?all=yes").page
     assert {found for found in page.found if found[0] == "script"} == {("script", "src", "defer")}
     assert not [found for found in page.found if found[0] in ("img", "comment")]
     assert not [name for _, *names in page.found for name in names if name.startswith("on")]
@@ -176,18 +175,18 @@ def test_what_was_typed_and_asked_for_is_text(running: Served, client: Client) -
         f"/{hostile}",
         "/enter?token={hostile}",
     ):
-        page, twin = (Elements(client.get(one).text) for one in (path, path.replace(hostile, "x")))
+        page, twin = (client.get(one).page for one in (path, path.replace(hostile, "x")))
         assert page.found == twin.found, path
     texts = []
     for word in (MARKUP, "x"):
         answer = client.change("observe", PLAIN, param__x=word, value__value=word, noise=word)
         assert "wrong" in answer.text
-        texts.append(Elements(answer.text))
+        texts.append(answer.page)
     assert texts[0].found == texts[1].found
     assert "{{7*7}}" in "".join(texts[0].said)
     refused = answered(running.port, f"GET / HTTP/1.0\r\nHost: {MARKUP[:-1]}\r\n\r\n".encode())
     assert refused.status == 403
-    assert not [found for found in Elements(refused.text).found if found[0] in ("img", "script", "comment")]
+    assert not [found for found in refused.page.found if found[0] in ("img", "script", "comment")]
 
 
 @pytest.mark.fault(25)
@@ -203,7 +202,7 @@ def test_data_and_pictures_are_what_they_say(client: Client) -> None:
         kind = answer.headers["content-type"]
         assert kind in ("image/png", "image/svg+xml", "text/plain; charset=utf-8")
         if kind == "image/svg+xml":
-            page = Elements(answer.text)
+            page = answer.page
             assert {found[0] for found in page.found} <= {"svg", "rect", "text", "tspan", "title"}
             assert not page.links
     answer = client.get(f"/trials.csv?name={study}")
@@ -435,7 +434,7 @@ def connected(port: int, count: int, content: bytes = b"") -> Iterator[list[sock
         opened = []
         for number in range(count):
             if number and number % 500 == 0:
-                time.sleep(0.2)  # until these are accepted: more at once would wait in the queue of the system
+                time.sleep(0.2)  # until these are accepted: more would wait in the queue of the system
             one = stack.enter_context(socket.socket())
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))

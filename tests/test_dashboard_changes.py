@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -12,10 +10,7 @@ from pathlib import Path
 import pytest
 
 import bopp
-from bopp.dashboard.cache import ResultCache
-from bopp.dashboard.worker_process import WorkerProcess
-from bopp.errors import StoreError
-from support.dashboards import PATIENCE, Answer, Client, Elements, Inline, dashboard, served, wait_for
+from support.dashboards import PATIENCE, Answer, Client, dashboard, served, wait_for
 
 FILE = """
 [study]
@@ -29,12 +24,12 @@ kind = { type = "choice", options = ["a", "b"] }
 
 def said(answer: Answer) -> str:
     """What a page says of the last change."""
-    return Elements(answer.text).text_of("p", "message")
+    return answer.page.text_of("p", "message")
 
 
 def refused(answer: Answer, *words: str) -> bool:
     """Whether a page says, with these words, why the last change was not made."""
-    text = Elements(answer.text).text_of("p", "message wrong")
+    text = answer.page.text_of("p", "message wrong")
     assert all(word in text for word in words), text
     return bool(text)
 
@@ -67,11 +62,11 @@ def test_only_the_study_of_the_file_is_created_and_others_keep_their_space(
     with opened(folder, "other") as other, opened(folder, "mine") as mine:
         found = [list(trial.params) for trial in (*other.trials, *mine.trials)]
     assert found == [["y"], *[["x", "kind"]] * 2]
-    page = client.get("/trials", name="other", page=999).text  # beyond the last page is the last
-    assert "page 1 of 1" in page
-    assert Elements(page).having(id="trial-0")
+    table = client.get("/trials", name="other", page=999)  # beyond the last page is the last
+    assert "page 1 of 1" in table.text
+    assert table.page.having(id="trial-0")
     wait_for(lambda: "being read" not in client.get("/?all=yes").text)
-    links = Elements(client.get("/?all=yes").text).links
+    links = client.get("/?all=yes").page.links
     assert [link for link in links if link.startswith("/study?")] == ["/study?name=mine", "/study?name=other"]
 
 
@@ -79,14 +74,13 @@ def test_a_form_of_another_space_is_refused_in_words(client: Client) -> None:
     assert refused(client.change("enqueue", "mine", param__gone="1"), "'gone=1'")
     answer = client.change("observe", "mine", param__x="0.5", param__kind="a", value__error="1")
     assert refused(answer, "value")
-    assert Elements(answer.text).having(name="param:x", value="0.5")  # it need not be typed again
+    assert answer.page.having(name="param:x", value="0.5")  # it need not be typed again
 
 
 def test_a_value_is_told_once_and_amended_with_its_noise(client: Client, folder: Path) -> None:
     told = client.change("observe", "mine", param__x="0.25", param__kind="b", value__value="3.5", noise="0.1")
     number = int(said(told).rpartition(" ")[2])
-    page = Elements(client.get("/trial", name="mine", number=number).text)
-    assert page.having(name="noise", value="0.1")
+    assert client.get("/trial", name="mine", number=number).page.having(name="noise", value="0.1")
     assert refused(client.change("tell", "mine", number=number, value__value="4", noise="", note=""), "trial")
     client.change("amend", "mine", number=number, value__value="4", noise="0.1", reason="a slip")
     with opened(folder, "mine") as study:
@@ -128,37 +122,3 @@ def test_a_dashboard_that_is_stopped_in_mid_suggestion_ends_at_once(tmp_path: Pa
         assert time.monotonic() - began < 10
         wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in beside), 5.0)
         asking.join(PATIENCE)
-
-
-@pytest.mark.endurance
-def test_a_process_that_died_idle_is_replaced_and_one_that_dies_at_work_is_told() -> None:
-    async def calls() -> list[object]:
-        beside = WorkerProcess()
-        try:
-            first = await beside.call(os.getpid)
-            os.kill(first, 9)
-            await asyncio.sleep(0.5)
-            second = await beside.call(os.getpid)
-            with pytest.raises(StoreError, match="killed"):
-                await beside.call(os.abort)
-            return [first, second, await beside.call(os.getpid)]
-        finally:
-            beside.close()
-
-    assert len(set(asyncio.run(calls()))) == 3
-
-
-def test_a_view_says_whether_there_is_nothing_newer_to_come() -> None:
-    async def seen() -> list[tuple[object, bool]]:
-        views = ResultCache(Inline())
-        first = await views.get(1, PATIENCE, slow)
-        lately = await views.get(2, PATIENCE, slow)  # too soon to compute it anew
-        fresh = await views.get(2, PATIENCE, slow, rests=False)
-        return [(view.of, view.current) for view in (first, lately, fresh) if view]
-
-    assert asyncio.run(seen()) == [(1, True), (1, False), (2, True)]
-
-
-def slow() -> int:
-    time.sleep(0.5)
-    return os.getpid()

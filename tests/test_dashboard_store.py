@@ -15,11 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from http.client import HTTPException
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,9 +29,7 @@ import bopp
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, Study, pseudo
 from bopp.dashboard import actions
 from bopp.dashboard.actions import Form
-from bopp.dashboard.cache import REST, CachedResult, ResultCache
 from bopp.dashboard.watch import StudyWatch
-from bopp.dashboard.worker_process import WorkerProcess
 from bopp.errors import ConfigError
 from bopp.study import schema
 from bopp.study.catalogue import delete_study
@@ -44,7 +41,6 @@ from support.dashboards import (
     Client,
     Dashboard,
     Elements,
-    Inline,
     Linked,
     dashboard,
     served,
@@ -92,26 +88,25 @@ class Stream:
         wait_for(lambda: self.trouble is None)
         return time.monotonic() - began
 
-    def close(self) -> None:
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._ended = True
-
-
-@contextmanager
-def stream(client: Client, name: str) -> Iterator[Stream]:
-    listening = Stream(client, name)
-    try:
-        yield listening
-    finally:
-        listening.close()
 
 
 def facts_of(answer: Answer) -> dict[str, str]:
     """What the overview says of a study: finding, done, failed, asked, queued."""
-    return Elements(answer.text).texts_by_id("dd")
+    return answer.page.texts_by_id("dd")
 
 
 def trouble_of(answer: Answer) -> str:
-    return Elements(answer.text).texts_by_id("div").get("trouble", "")
+    return answer.page.texts_by_id("div").get("trouble", "")
+
+
+def has_trial(answer: Answer, number: int) -> bool:
+    """Whether a table shows a trial."""
+    return bool(answer.page.having(id=f"trial-{number}"))
 
 
 @dataclass
@@ -153,13 +148,13 @@ class Desk:
         assert found.pop("/data/convergence").text.startswith("{")
         for path, answer in found.items():
             assert re.search(words, trouble_of(answer)), path
-        assert 'id="trial-3"' in found["/trials"].text
+        assert has_trial(found["/trials"], 3)
         assert "Trial 3" in found["/trial"].text
         assert facts_of(found["/study"])["done"] == "30"
 
     def look_around(self, name: str) -> None:
         """Open the pages whose trials have to be read."""
-        assert 'id="trial-3"' in self.quick("/trials", name=name).text
+        assert has_trial(self.quick("/trials", name=name), 3)
         assert self.quick("/trial", name=name, number=3).status == 200
         self.quick("/", all="yes")
 
@@ -198,7 +193,7 @@ def whole(other_process: Desk) -> Iterator[Desk]:
 @pytest.mark.endurance
 def test_a_locked_store_is_said_to_be_silent_until_it_is_free(other_process: Desk) -> None:
     desk = other_process
-    with desk.study("locked", 30), stream(desk.client, "locked") as events:
+    with desk.study("locked", 30), Stream(desk.client, "locked") as events:
         desk.look_around("locked")
         with closing(sqlite3.connect(desk.path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
@@ -216,7 +211,7 @@ def test_a_store_that_is_gone_is_missed_and_found_again(whole: Desk) -> None:
     desk, away = whole, whole.path.with_suffix(".away")
     with desk.study("gone", 30):
         pass
-    with stream(desk.client, "gone") as events:
+    with Stream(desk.client, "gone") as events:
         desk.look_around("gone")
         os.rename(desk.path, away)
         events.hear_of("no longer there|there is no file")
@@ -230,7 +225,7 @@ def test_a_store_that_is_gone_is_missed_and_found_again(whole: Desk) -> None:
         with desk.study("gone", 2):  # as a run creates it
             events.recover()
             assert desk.facts("gone")["done"] == "2"
-            assert 'id="trial-3"' not in desk.quick("/trials", name="gone").text
+            assert not has_trial(desk.quick("/trials", name="gone"), 3)
 
 
 @pytest.mark.endurance
@@ -243,7 +238,7 @@ def test_a_store_that_another_replaces_is_opened_anew(whole: Desk, tmp_path: Pat
     other = Desk(desk.running, desk.client, tmp_path / "other.db")
     with other.study("same", 4), Desk(desk.running, desk.client, tmp_path / "without.db").study("else"):
         pass
-    with stream(desk.client, "same") as events:
+    with Stream(desk.client, "same") as events:
         desk.look_around("same")
         os.replace(other.path, desk.path)
         events.hear_of("replaced by another")
@@ -265,7 +260,7 @@ def test_a_store_is_shown_as_it_is_and_a_newer_one_refused(whole: Desk, tmp_path
     small_store(f"sqlite:///{old}")
     os.replace(old, desk.path)
     before = desk.path.read_bytes()
-    with stream(desk.client, "small") as events:
+    with Stream(desk.client, "small") as events:
         events.recover()
         counts = dict.fromkeys(("done", "failed", "asked", "queued"), "1")
         assert desk.facts("small") == {"finding": "1.5 in trial 0", **counts}
@@ -289,7 +284,7 @@ def test_a_store_is_shown_as_it_is_and_a_newer_one_refused(whole: Desk, tmp_path
 @pytest.mark.endurance
 def test_a_damaged_row_is_told_in_words(whole: Desk) -> None:
     desk = whole
-    with desk.study("damaged", 30), stream(desk.client, "damaged") as events:
+    with desk.study("damaged", 30), Stream(desk.client, "damaged") as events:
         assert desk.facts("damaged")["done"] == "30"
         change(desk.url, "UPDATE bopp_trials SET params = replace(params, '0.03', '0.73') WHERE number = 3")
         refusal = desk.quick("/trial", name="damaged", number=3).text
@@ -316,7 +311,7 @@ def change(url: str, statement: str) -> None:
 def test_a_study_that_is_deleted_is_missed_until_it_is_made_anew(desk: Desk) -> None:
     with desk.study("deleted", 30):
         pass
-    with stream(desk.client, "deleted") as events:
+    with Stream(desk.client, "deleted") as events:
         desk.look_around("deleted")
         delete_study(desk.url, "deleted")
         events.hear_of("has no study 'deleted'|no longer in its store")
@@ -327,7 +322,7 @@ def test_a_study_that_is_deleted_is_missed_until_it_is_made_anew(desk: Desk) -> 
 
 
 def test_a_study_that_is_redefined_is_opened_anew(desk: Desk) -> None:
-    with desk.study("narrow", 3), stream(desk.client, "narrow") as events:
+    with desk.study("narrow", 3), Stream(desk.client, "narrow") as events:
         assert "0 to 1" in desk.quick("/work", name="narrow").text
         space = {"x": Float(0, 0.75), "y": Float(0, 1)}
         with bopp.open_study(desk.url, "narrow", space, migrate=True):
@@ -346,7 +341,7 @@ def test_a_server_that_is_stopped_or_cut_off_is_waited_for(
             study.observe({"x": number / 100, "y": 0.5}, float(number))
         with dashboard(postgres_url) as running:
             desk = Desk(running, Client(running), Path("nowhere"))
-            with stream(desk.client, "far") as events:
+            with Stream(desk.client, "far") as events:
                 desk.look_around("far")
                 assert postgres_server.kill_connections(postgres_url) > 0
                 study.observe({"x": 0.5, "y": 0.25}, 1.0)
@@ -426,7 +421,7 @@ def test_a_study_that_is_not_there_yet_is_created_by_the_first_suggestion(tmp_pa
         desk = Desk(running, Client(running), tmp_path / "study.db")
         assert trouble_of(desk.quick("/study", name="new"))
         assert "new" in desk.quick("/", all="yes").text
-        with stream(desk.client, "new") as events:
+        with Stream(desk.client, "new") as events:
             assert desk.client.change("ask", "new", count="2").status == 200
             events.recover()
             for number, value in ((0, "0.5"), (1, "0.25")):
@@ -450,7 +445,7 @@ def test_every_change_of_a_run_arrives_and_the_page_says_what_the_command_line_s
     process = run(runs, "fast", pause=0.05)
     try:
         wait_for(lambda: runs.facts("fast").get("done"))
-        with stream(runs.client, "fast") as events:
+        with Stream(runs.client, "fast") as events:
             known = 0
             while process.poll() is None or known < len(events.heard):
                 if known == len(events.heard):
@@ -563,6 +558,7 @@ def test_every_page_of_every_kind_of_study_shows_what_it_should(
         cells = [last.values[name] for name in study.problem.names]
         cells += [last.params.get(name, "") for name in study.space.parameters]
     overview = page("/study", 'id="finding"')
+    finding = desk.facts(kind)["finding"]
     assert trouble_of(desk.quick("/study", name=kind)) == ""
     table = Elements(page("/trials", f'id="trial-{last.number}"'))
     shown = [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]
@@ -579,12 +575,12 @@ def test_every_page_of_every_kind_of_study_shows_what_it_should(
     if kind == "goals":
         front = json.loads(desk.quick("/data/front", name=kind).text)
         best = [n for n, place in zip(front["numbers"], front["places"], strict=True) if place == "front"]
-        assert f"front of {len(best)}" in overview
+        assert finding == f"front of {len(best)}"
         assert "memory \N{LESS-THAN OR EQUAL TO} 1" in overview
         assert json.loads(desk.quick("/data/parallel", name=kind, objective="b").text)["lines"]
         page("/model", "%", objective="memory")
     else:
-        assert re.search(r'id="finding">[-\d.e]+ in trial \d+<', overview)
+        assert re.fullmatch(r"[-\d.e]+ in trial \d+", finding)
         assert json.loads(desk.quick("/data/convergence", name=kind).text)["numbers"]
     if kind == "knowing":
         assert "Limits" in page("/model", "trust")
@@ -652,66 +648,6 @@ def test_a_picture_whose_process_is_killed_is_said_to_be_and_drawn_the_next_time
     again = desk.client.get("/picture", name="drawn", kind="contour")
     assert again.status == 200
     assert again.content.startswith(b"\x89PNG")
-
-
-async def views_while_it_changes(seconds: float) -> list[CachedResult]:
-    """What one sees who looks all the time at what takes a while, of a study that changes all the time."""
-    views = ResultCache(Inline())
-    found: list[CachedResult] = []
-    until = time.monotonic() + seconds
-    of = 0
-    while time.monotonic() < until or len(found) < 3:
-        of += 1
-        if view := await views.get(of, 0.05, slow):
-            found += [] if view.value in [one.value for one in found] else [view]
-        await asyncio.sleep(0.01)
-    return found
-
-
-def slow() -> int:
-    time.sleep(0.02)
-    return time.monotonic_ns()
-
-
-def test_what_takes_long_is_not_computed_all_the_time_while_a_study_changes() -> None:
-    found = asyncio.run(views_while_it_changes(0.5))
-    assert len({view.value for view in found}) == len(found) >= 3
-    for earlier, later in pairwise(found):
-        assert earlier.error is later.error is None
-        assert later.at - later.seconds - earlier.at >= REST * earlier.seconds
-        assert later.of > earlier.of  # type: ignore[operator]
-
-
-async def views_of_trouble() -> list[CachedResult | None]:
-    beside = WorkerProcess()
-    try:
-        views = ResultCache(beside)
-        same = [await views.get(1, PATIENCE, os.getpid) for _ in range(2)]
-        waiting = asyncio.create_task(views.get(1, PATIENCE, time.sleep, 3600))
-        late = await views.get(1, 0.1, time.sleep, 3600)
-        pid = same[0].value if same[0] else 0
-        os.kill(pid, signal.SIGKILL)
-        killed = await waiting
-        again = await views.get(1, PATIENCE, time.sleep, 0)
-        assert await beside.call(os.getpid) != pid
-        wrong = [await views.get(1, PATIENCE, int, "words") for _ in range(2)]
-        return [*same, late, killed, again, *wrong]
-    finally:
-        beside.close()
-
-
-@pytest.mark.endurance
-def test_a_view_is_computed_once_and_a_fault_that_passes_is_told_once() -> None:
-    first, second, late, killed, again, wrong, same = asyncio.run(views_of_trouble())
-    assert first is second
-    assert late is None
-    assert killed
-    assert "was killed" in str(killed.error)
-    assert again
-    assert again.error is None
-    assert wrong is same
-    assert wrong
-    assert str(wrong.error).startswith("ValueError: invalid literal")
 
 
 @pytest.mark.endurance

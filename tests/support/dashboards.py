@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from html import unescape
 from html.parser import HTMLParser
 from itertools import dropwhile, islice, takewhile
 from pathlib import Path
@@ -29,7 +28,6 @@ from bopp.dashboard.worker_process import WorkerProcess
 
 PATIENCE = 30.0  # seconds for what takes well under one on an idle machine
 LINK = re.compile(r"http://(?P<host>[^/]+):(?P<port>\d+)/enter\?token=(?P<token>\S+)")
-TOKEN = re.compile(r'name="token" value="([^"]+)"')
 
 
 class Answer(NamedTuple):
@@ -39,6 +37,11 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
     text: str
     content: bytes
+
+    @property
+    def page(self) -> Elements:
+        """What a page has."""
+        return Elements(self.text)
 
 
 class Linked:
@@ -246,9 +249,7 @@ class Client:
 
     def form_token(self, name: str) -> str:
         """The token of a form of this study."""
-        found = TOKEN.search(self.get("/work", name=name).text)
-        assert found
-        return unescape(found[1])
+        return self.get("/work", name=name).page.having(name="token")[0]["value"]
 
     def sent(self, path: str, fields: Mapping[str, object]) -> Sent:
         """A form as `post` sends it."""
@@ -278,9 +279,7 @@ class Client:
     def another(self, name: str) -> str:
         """The word of a link for another browser."""
         answer = self.post("/link", {"token": self.form_token(name)})
-        found = LINK.search(unescape(answer.text))
-        assert found, answer.text
-        return found["token"].rstrip('"')
+        return answer.page.having(id="link")[0]["value"].partition("?token=")[2]
 
     def request(
         self,
