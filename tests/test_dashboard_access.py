@@ -19,7 +19,7 @@ import uvicorn
 import bopp
 from bopp import Float, Recipe
 from bopp.dashboard import serving
-from bopp.dashboard.access import LARGEST, AccessControl, Hosts, is_local
+from bopp.dashboard.access import LARGEST, Hosts, is_local
 from bopp.dashboard.actions import ACTIONS
 from bopp.dashboard.application import application
 from bopp.dashboard.state import State
@@ -284,8 +284,8 @@ def test_looking_changes_nothing(running: Served, client: Client, url: str) -> N
 
 
 def test_every_page_is_tried(url: str) -> None:
-    gate = application(State(url, False), Hosts("127.0.0.1", 80), "bopp", lambda: None, lambda: None)
-    routes = cast(Any, cast(AccessControl, gate)._app).routes
+    gate = application(State(url, False), Hosts("127.0.0.1", 80), "bopp", lambda: None)
+    routes = cast(Any, gate._app).routes
     known = {path: {"GET", "HEAD"} for path in (*PAGES, "/events")}
     known |= {path: {"POST"} for path in ("/change/{action}", "/link")}
     assert {route.path: route.methods for route in routes} == known

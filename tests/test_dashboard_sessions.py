@@ -21,6 +21,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
+@pytest.fixture
+def some() -> Sessions:
+    return Sessions()
+
+
 def entered(some: Sessions) -> str:
     """The key of a new session."""
     session = some.enter(some.link())
@@ -47,8 +52,7 @@ def at_once(call: Callable[[], Any], times: int = 8) -> list[Any]:
 # Sessions
 
 
-def test_a_link_is_good_for_one_session() -> None:
-    some = Sessions()
+def test_a_link_is_good_for_one_session(some: Sessions) -> None:
     word = some.link()
     session = some.enter(word)
     assert session
@@ -58,22 +62,19 @@ def test_a_link_is_good_for_one_session() -> None:
     assert not some.knows("")
 
 
-def test_no_other_word_lets_in() -> None:
-    some = Sessions()
+def test_no_other_word_lets_in(some: Sessions) -> None:
     word = some.link()
     for other in (flipped(word), word[:-1], f"{word} ", word.upper(), "", "\ud800", Sessions().link()):
         assert some.enter(other) is None, other
     assert some.enter(word)  # none of them used it up
 
 
-def test_a_link_is_used_by_one_of_many_at_once() -> None:
-    some = Sessions()
+def test_a_link_is_used_by_one_of_many_at_once(some: Sessions) -> None:
     word = some.link()
     assert sum(session is not None for session in at_once(lambda: some.enter(word))) == 1
 
 
-def test_a_link_grows_old(clock: list[float]) -> None:
-    some = Sessions()
+def test_a_link_grows_old(some: Sessions, clock: list[float]) -> None:
     first, second, lasting = some.link(), some.link(), some.link(float("inf"))
     clock[0] += sessions.LINK_SECONDS
     assert some.enter(first)
@@ -83,17 +84,17 @@ def test_a_link_grows_old(clock: list[float]) -> None:
     assert some.enter(lasting)
 
 
-def test_the_oldest_session_and_the_oldest_link_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_session_and_the_oldest_link_give_way(
+    some: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sessions, "MOST", 3)
-    some = Sessions()
     known = [entered(some) for _ in range(4)]
     assert [some.knows(session) for session in known] == [False, True, True, True]
     words = [some.link() for _ in range(4)]
     assert [some.enter(word) is not None for word in words] == [False, True, True, True]
 
 
-def test_a_token_is_good_for_one_form() -> None:
-    some = Sessions()
+def test_a_token_is_good_for_one_form(some: Sessions) -> None:
     session = entered(some)
     first, second = some.token(session), some.token(session)
     assert some.spend(session, first)
@@ -101,8 +102,7 @@ def test_a_token_is_good_for_one_form() -> None:
     assert some.spend(session, second)
 
 
-def test_a_token_is_spent_by_one_of_many_at_once() -> None:
-    some = Sessions()
+def test_a_token_is_spent_by_one_of_many_at_once(some: Sessions) -> None:
     session = entered(some)
     token = some.token(session)
     assert sum(at_once(lambda: some.spend(session, token))) == 1
@@ -118,8 +118,7 @@ def test_a_token_of_another_session_or_server_is_refused() -> None:
     assert some.spend(mine, token)  # what was refused did not use it up
 
 
-def test_a_token_that_was_changed_is_refused() -> None:
-    some = Sessions()
+def test_a_token_that_was_changed_is_refused(some: Sessions) -> None:
     session = entered(some)
     token = some.token(session)
     said, _, signature = token.rpartition(".")
@@ -140,8 +139,7 @@ def test_a_token_that_was_changed_is_refused() -> None:
     assert some.spend(session, token)
 
 
-def test_a_token_grows_old(clock: list[float]) -> None:
-    some = Sessions()
+def test_a_token_grows_old(some: Sessions, clock: list[float]) -> None:
     session = entered(some)
     first, second = some.token(session), some.token(session)
     clock[0] += sessions.FORM_SECONDS
@@ -150,9 +148,8 @@ def test_a_token_grows_old(clock: list[float]) -> None:
     assert not some.spend(session, second)
 
 
-def test_what_was_spent_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_spent_does_not_grow_without_end(some: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "MOST_SPENT", 10)
-    some = Sessions()
     session = entered(some)
     tokens = [some.token(session) for _ in range(20)]
     assert all(some.spend(session, token) for token in tokens)

@@ -29,14 +29,8 @@ def odd(params: Params) -> bool:
     return bool(1.0 / (params["n"] - 5) < 0.6)
 
 
-def absent() -> Problem:
+def absent(problem: Problem) -> Problem:
     """A problem whose function was not passed in again."""
-    problem = Problem(SPACE, {"loss": "minimize"}, [*LIMITS, Holds("below", below)])
-    return read_problem(problem.space, write_problem(problem))
-
-
-def absent_goals() -> Problem:
-    problem = Problem(SPACE, {"a": "minimize", "b": "maximize"}, [Holds("below", below)])
     return read_problem(problem.space, write_problem(problem))
 
 
@@ -49,11 +43,11 @@ PROBLEMS: dict[str, Problem] = {
         SPACE, {"loss": "maximize"}, [Holds("below", below), Linear({"x": 1, "n": 0.1}, at_most=1)]
     ),
     "raising": Problem(SPACE, {"loss": "maximize"}, [Holds("odd", odd)]),
-    "absent": absent(),
+    "absent": absent(Problem(SPACE, {"loss": "minimize"}, [*LIMITS, Holds("below", below)])),
     "goals": Problem(SPACE, {"a": "minimize", "b": "maximize"}),
     "limited goals": Problem(SPACE, {"a": "minimize", "b": "maximize", "c": "minimize"}, LIMITS),
     "raising goals": Problem(SPACE, {"a": "minimize", "b": "maximize"}, [Holds("odd", odd)]),
-    "absent goals": absent_goals(),
+    "absent goals": absent(Problem(SPACE, {"a": "minimize", "b": "maximize"}, [Holds("below", below)])),
     "cheap": Problem(SPACE, {"loss": "minimize"}, LIMITS, {"epochs": [1, 9, 81]}),
     "conditional": Problem(
         {

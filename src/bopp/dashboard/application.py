@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
 from mimetypes import guess_type
@@ -13,7 +12,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from bopp.dashboard.access import AccessControl, Hosts
 from bopp.dashboard.changes import Changes
@@ -30,10 +28,8 @@ ENTERED = (
 """Not a redirect: where a link elsewhere leads by one, browsers would not send the new cookie."""
 
 
-def application(
-    state: State, hosts: Hosts, cookie: str, ready: Callable[[], None], entered: Callable[[], None]
-) -> ASGIApp:
-    """The pages of a server; `ready` is called before the first, `entered` when a link let somebody in."""
+def application(state: State, hosts: Hosts, cookie: str, entered: Callable[[], None]) -> AccessControl:
+    """The pages of a server; `entered` is called when a link let somebody in."""
     folder = files("bopp.dashboard") / "static"
     static = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     digest = sha256(b"\0".join(static[name] for name in sorted(static))).hexdigest()[:12]
@@ -65,13 +61,6 @@ def application(
             return pages.refusal(503 if isinstance(error, StoreError) else 404, str(error))
         return pages.refusal(500, f"{type(error).__name__}: a fault of bopp; the terminal says where")
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await state.prepare()
-        ready()
-        yield
-        state.close()
-
     looked_at = {
         "/static/{name}": file,
         "/enter": enter,
@@ -91,6 +80,6 @@ def application(
     routes = [Route(path, show, methods=["GET"]) for path, show in looked_at.items()]
     routes += [Route(path, change, methods=["POST"]) for path, change in changed.items()]
     handlers = dict.fromkeys((BoppError, HTTPException, Exception), refuse)
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False  # each page has one address
     return AccessControl(app, state.sessions, hosts, cookie, pages.refusal)

@@ -33,27 +33,15 @@ class Server(uvicorn.Server):
     def __init__(
         self, state: State, host: str, port: int | None, say: Callable[[str], None], repeats: bool = False
     ):
-        self._state = state
+        self._state, self._host, self._say, self._repeats = state, host, say, repeats
         self._listening = bound(host, port)
         number = self._listening.getsockname()[1]
-        address = f"http://{_called(host)}:{number}"
-
-        def tell(words: str) -> None:
-            say(f"{words}: {address}/enter?token={state.sessions.link(float('inf'))}")
-
-        def ready() -> None:
-            if not is_local(host):
-                say(OPEN_TO_OTHERS)
-            tell("To open the dashboard, once")
-
-        def entered() -> None:
-            if repeats:
-                tell("For another browser")
-
+        self._address = f"http://{_called(host)}:{number}"
         config = uvicorn.Config(
-            application(state, Hosts(host, number), f"bopp-{number}", ready, entered),
+            application(state, Hosts(host, number), f"bopp-{number}", self._entered),
             http="h11",
             ws="none",
+            lifespan="off",
             log_config=None,
             log_level="error",  # what is wrong with a request is told to who sent it
             access_log=False,  # it would have the links in it
@@ -70,10 +58,26 @@ class Server(uvicorn.Server):
         """Serve until it is stopped."""
         super().run(sockets=sockets or [self._listening])
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say where."""
+        await self._state.prepare()
+        await super().startup(sockets)
+        if not is_local(self._host):
+            self._say(OPEN_TO_OTHERS)
+        self._tell("To open the dashboard, once")
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop, and end event streams."""
+        """Stop, and end everything that was begun."""
         self._state.end_streams()
         await super().shutdown(sockets)
+        self._state.close()
+
+    def _entered(self) -> None:
+        if self._repeats:
+            self._tell("For another browser")
+
+    def _tell(self, words: str) -> None:
+        self._say(f"{words}: {self._address}/enter?token={self._state.sessions.link(float('inf'))}")
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
