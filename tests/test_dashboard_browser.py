@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import http.server
-import json
-import subprocess
-import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -246,54 +244,32 @@ def test_another_site_cannot_change_a_study(inside: Browser, served: Dashboard, 
 
 @ENDURANCE
 def test_a_run_is_watched_to_its_end(tmp_path: Path, window: Browser) -> None:
-    (tmp_path / "objective.py").write_text(
-        "import time\n\n\ndef loss(x, k):\n    time.sleep(0.02)\n    return (x - 0.3) ** 2 + (k == 'a')\n"
-    )
-    (tmp_path / "study.toml").write_text(
-        '[study]\nname = "watched"\nbudget = 50\n[objective]\npython = "objective:loss"\n[space]\n'
-        'x = { type = "float", low = 0, high = 1 }\nk = { type = "choice", options = ["a", "b"] }\n'
-    )
-    with dashboard("study.toml", folder=tmp_path) as server:
+    def slow(params: dict[str, Any]) -> float:
+        time.sleep(0.02)
+        return float((params["x"] - 0.3) ** 2 + (params["k"] == "a"))
+
+    url = f"sqlite:///{tmp_path}/a.db"
+    space = {"x": bopp.Float(0, 1), "k": bopp.Choice(["a", "b"])}
+    with bopp.open_study(url, "watched", space) as study, dashboard(url) as server:
         window.resize(1280, 900)
         come_in(window, server)
-        command = [sys.executable, "-m", "bopp", "run", "study.toml"]
-        with subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        ) as run:
-            between = window.until(lambda: 0 < int(window.run(COUNT) or 0) < 50)
-            assert between
-            window.until(lambda: window.run(COUNT) == "50", 60.0)
-            assert run.wait(30) == 0
-
-        def told(*words: str) -> str:
-            done = subprocess.run(
-                [sys.executable, "-m", "bopp", *words], cwd=tmp_path, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
-        facts = dict(
-            line.split(None, 1) for line in told("status").splitlines() if len(line.split(None, 1)) == 2
-        )
-        best = json.loads(told("best", "--json"))
+        running = threading.Thread(target=lambda: study.optimize(slow, budget=50, progress=False))
+        running.start()
+        assert window.until(lambda: 0 < int(window.run(COUNT) or 0) < 50)
+        window.until(lambda: window.run(COUNT) == "50", 60.0)
+        running.join()
+        best, trials = study.best, study.trials
         window.until(lambda: window.text("#asked") == "0")
-        assert window.text("#finding") == facts["best"].strip()
+        assert window.text("#finding") == f"{best.value:.6g} in trial {best.number}"
         assert [window.text(f"#{word}") for word in ("done", "failed", "queued")] == ["50", "0", "0"]
         shown = [element.text for element in window.all("#best dd")]
-        assert shown == [
-            repr(best["value"]),
-            str(best["number"]),
-            repr(best["params"]["x"]),
-            best["params"]["k"],
-        ]
+        assert shown == [repr(best.value), str(best.number), repr(best.params["x"]), best.params["k"]]
         window.open(f"{server.address}/trials?name=watched&sort=number&order=up")
         rows = [
             [cell.text for cell in row.find_elements("css selector", "td")] for row in window.all("tbody tr")
         ]
-        trials = json.loads(told("trials", "--json"))
         assert [row[:5] for row in rows] == [
-            [str(t["number"]), t["state"], f"{t['value']:.6g}", f"{t['params']['x']:.6g}", t["params"]["k"]]
-            for t in trials
+            [str(t.number), t.state, f"{t.value:.6g}", f"{t.params['x']:.6g}", t.params["k"]] for t in trials
         ]
         assert window.complaints() == []
 
