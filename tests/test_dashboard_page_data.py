@@ -220,12 +220,13 @@ def test_the_pages_of_a_table_have_every_trial_once(kind: str, seed: int, steps:
     found: list[int] = []
     pages = max(1, -(-len(trials) // PAGE))
     for page in range(1, pages + 1):
-        numbers, total = Query.of({"page": str(page), "order": order}).numbers(snapshot.columns)
+        numbers, query, total, last = Query.of({"page": str(page), "order": order}).find(snapshot.columns)
+        assert (query.page, last) == (page, pages)
         assert len(numbers) <= PAGE
         assert total == len(trials)
         found += numbers
     assert found == sorted(range(len(trials)), reverse=falling)
-    beyond, _ = Query.of({"page": str(pages + 5), "order": order}).numbers(snapshot.columns)
+    beyond, *_ = Query.of({"page": str(pages + 5), "order": order}).find(snapshot.columns)
     assert beyond == numbers
 
 
@@ -242,7 +243,7 @@ HOSTILE = st.one_of(
 def test_a_hostile_query_finds_some_trials_or_none(kind: str, asked: dict[str, str]) -> None:
     snapshot, trials = walked(kind, 5, 60)
     query = Query.of(asked)
-    numbers, total = query.numbers(snapshot.columns)
+    numbers, _, total, _ = query.find(snapshot.columns)
     assert len(numbers) <= min(PAGE, total) <= len(trials)
     assert set(numbers) <= set(range(len(trials)))
     assert len(query.text) <= 100

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from bopp.errors import BoppError, ConfigError, StoreError
+from bopp.errors import BoppError, ConfigError, StoreError, StudyError
+from bopp.legible import cut
 from bopp.problem import Problem
 from bopp.space import Params, Space
 from bopp.study.opening import existing, held_open
@@ -30,10 +31,7 @@ class Form:
     @property
     def number(self) -> int:
         """The number of the trial that it is about."""
-        text = self["number"]
-        if not text.isdecimal() or len(text) > 9:
-            raise ConfigError(f"wanted the number of a trial, got {text[:40]!r}")
-        return int(text)
+        return trial_number(self["number"])
 
     @property
     def noise(self) -> float | None:
@@ -53,6 +51,13 @@ class Form:
     def _of(self, start: str) -> list[tuple[str, str]]:
         """The fields whose names begin so, without that."""
         return [(key.removeprefix(start), text) for key, text in self.fields.items() if key.startswith(start)]
+
+
+def trial_number(text: str) -> int:
+    """The number of a trial, as a form or the query of a URL has it."""
+    if not text.isdecimal() or len(text) > 9:
+        raise StudyError(f"wanted the number of a trial, got {cut(text, 40)!r}")
+    return int(text)
 
 
 def ask(source: str, name: str, form: Form) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,11 +58,12 @@ class Query:
             page=int(page) if page.isdecimal() and len(page) < 7 else 1,
         )
 
-    def numbers(self, columns: TrialColumns) -> tuple[list[int], int]:
-        """The numbers on the page, and how many there are in all."""
+    def find(self, columns: TrialColumns) -> tuple[list[int], Query, int, int]:
+        """The numbers on the page, the query with a page that is there, and how many trials and pages."""
         found = columns.ordered(columns.chosen(self.state, self.text, self.broken), self.sort, self.falling)
-        first = PAGE * (min(max(self.page, 1), max(1, -(-len(found) // PAGE))) - 1)
-        return [int(number) for number in found[first : first + PAGE]], len(found)
+        last = max(1, -(-len(found) // PAGE))
+        page = min(max(self.page, 1), last)
+        return found[PAGE * (page - 1) : PAGE * page].tolist(), replace(self, page=page), len(found), last
 
 
 def limits(snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
@@ -22,9 +21,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 import bopp
 from bopp.dashboard import page_data, queries
+from bopp.dashboard.actions import trial_number
 from bopp.dashboard.cache import CachedResult
 from bopp.dashboard.format import brief, link, shown
-from bopp.dashboard.page_data import PAGE, Query
+from bopp.dashboard.page_data import Query
 from bopp.dashboard.state import Outcome, State
 from bopp.dashboard.watch import Snapshot, StudyWatch
 from bopp.errors import StoreError, StudyError
@@ -77,39 +77,35 @@ class Pages:
     async def study(self, request: Request) -> Response:
         """A study at a glance."""
         watch, snapshot = await self._look(request)
-        latest = sorted(snapshot.kept.values(), key=lambda trial: -trial.number)[:10] if snapshot else []
         pair = []
         if snapshot and len(snapshot.problem.objectives) > 1:
             pair = page_data.checked_objectives(snapshot.problem, request.query_params.getlist("of"))
-        return self.page(request, "study.html", watch, latest=latest, pair=pair)
+        return self.page(request, "study.html", watch, pair=pair)
 
     async def trials(self, request: Request) -> Response:
         """The table of the trials: sorted, filtered, a page at a time."""
         watch, snapshot = await self._look(request)
-        query = Query.of(request.query_params)
-        numbers, total = query.numbers(snapshot.columns) if snapshot else ([], 0)
+        if snapshot is None:
+            return self.page(request, "trials.html", watch)
+        numbers, query, total, last = Query.of(request.query_params).find(snapshot.columns)
         try:
-            rows = await self._some(watch, numbers)
+            trials = await self._some(watch, numbers)
         except StoreError as error:
             return self.page(request, "unread.html", watch, reason=str(error))
-        last = max(1, -(-total // PAGE))
-        query = replace(query, page=min(max(query.page, 1), last))
-        return self.page(request, "trials.html", watch, trials=rows, query=query, total=total, last=last)
+        return self.page(request, "trials.html", watch, trials=trials, query=query, total=total, last=last)
 
     async def trial(self, request: Request) -> Response:
         """All there is to know of one trial."""
         watch, snapshot = await self._look(request)
-        chosen = request.query_params.get("number", "")
-        if not chosen.isdecimal() or len(chosen) > 9:
-            raise StudyError(f"wanted the number of a trial, got {cut(chosen, 40)!r}")
+        number = trial_number(request.query_params.get("number", ""))
         if snapshot is None or not snapshot.whole:
             return self.page(request, "unread.html", watch, reason=watch.trouble or "It is being read.")
         try:
-            found = await self._some(watch, [int(chosen)])
+            found = await self._some(watch, [number])
         except StoreError as error:
             return self.page(request, "unread.html", watch, reason=str(error))
         if not found:
-            raise StudyError(f"there is no trial {int(chosen)} in {watch.name!r}")
+            raise StudyError(f"there is no trial {number} in {watch.name!r}")
         why = await self._why(snapshot, found[0])
         return self.page(request, "trial.html", watch, trial=found[0], why=why)
 
@@ -148,9 +144,8 @@ class Pages:
 
     async def work(self, request: Request) -> Response:
         """Where somebody works by hand: the next settings, and what came out of them."""
-        watch, snapshot = await self._look(request)
-        unlisted = snapshot.columns.count("asked") - len(snapshot.running) if snapshot else 0
-        return self.page(request, "work.html", watch, unlisted=unlisted)
+        watch, _ = await self._look(request)
+        return self.page(request, "work.html", watch)
 
     async def events(self, request: Request) -> Response:
         """A stream that says when a study has changed."""
