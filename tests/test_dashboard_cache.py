@@ -58,9 +58,11 @@ def test_a_process_that_is_killed_is_replaced_and_that_it_was_is_told_once() -> 
         cache = ResultCache(process)
         try:
             first, same = [await cache.get(1, PATIENCE, os.getpid) for _ in range(2)]
-            assert first is same is not None
+            assert first
+            assert first is same
             wrong, same = [await cache.get(1, PATIENCE, int, "words") for _ in range(2)]
-            assert wrong is same is not None
+            assert wrong
+            assert wrong is same
             assert str(wrong.error).startswith("ValueError: invalid literal")
 
             waiting = asyncio.create_task(cache.get(1, PATIENCE, time.sleep, 3600))

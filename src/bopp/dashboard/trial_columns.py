@@ -70,10 +70,10 @@ class TrialColumns:
         """The columns after these trials were added or changed."""
         if not changed:
             return self
-        rows = np.zeros(max(len(self), 1 + max(trial.number for trial in changed)), self.rows.dtype)
+        more = np.zeros(max(0, 1 + max(trial.number for trial in changed) - len(self)), self.rows.dtype)
         for name in ("values", "gains", "params"):
-            rows[name] = np.nan
-        rows[: len(self)] = self.rows
+            more[name] = np.nan
+        rows = np.concatenate([self.rows, more])
         numbers, names = [trial.number for trial in changed], self.problem.names
         values = np.array([[trial.values.get(name) for name in names] for trial in changed], np.float64)
         rows["state"][numbers] = [CODES[trial.state] for trial in changed]
@@ -193,12 +193,13 @@ class TrialColumns:
         return [[_number(one, trial._params.get(name)) for name, one in parameters] for trial in trials]
 
     def _remarks(self, changed: Sequence[Trial]) -> dict[int, str]:
-        said = {trial.number: remark(self.problem, trial) for trial in changed}
-        return {
-            number: cut(one_line(text), LONGEST_REMARK)
-            for number, text in said.items()
-            if text or number in self.remarks
-        }
+        said = {trial.number: remark(self.problem, trial) for trial in changed if self._has_remark(trial)}
+        return {number: cut(one_line(text), LONGEST_REMARK) for number, text in said.items()}
+
+    def _has_remark(self, trial: Trial) -> bool:
+        """Whether there may be a remark, or was one; a plain value has none, and is quickly passed over."""
+        plain = trial.state == "done" and len(self.problem.names) == 1 and not self.problem.constraints
+        return not plain or bool(trial.notes or trial.superseded) or trial.number in self.remarks
 
 
 def thinned(numbers: Numbers, heights: Array, most: int) -> Numbers:
