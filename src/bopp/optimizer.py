@@ -360,25 +360,7 @@ def minimize(
         callback: called with the optimizer and each trial that has ended; returning true ends the run.
         fidelities: how thorough an evaluation may be, as in {"epochs": [1, 9, 81]}; see `Problem`.
     """
-    return optimize(
-        objective,
-        Problem(space, {"value": "minimize"}, constraints, fidelities),
-        budget,
-        seed=seed,
-        workers=workers,
-        executor=executor,
-        start_method=start_method,
-        recipe=recipe,
-        knowledge=knowledge,
-        progress=progress,
-        start=start,
-        trials=trials,
-        target=target,
-        time_limit=time_limit,
-        trial_timeout=trial_timeout,
-        failures=failures,
-        callback=callback,
-    )
+    return _optimize_one("minimize", **locals())
 
 
 def maximize(
@@ -409,22 +391,17 @@ def maximize(
         objective: returns a number, the larger the better; otherwise as for `minimize`.
         space: what to search, and all further arguments are as for `minimize`.
     """
-    return optimize(
-        objective,
-        Problem(space, {"value": "maximize"}, constraints, fidelities),
-        budget,
-        seed=seed,
-        workers=workers,
-        executor=executor,
-        start_method=start_method,
-        recipe=recipe,
-        knowledge=knowledge,
-        progress=progress,
-        start=start,
-        trials=trials,
-        target=target,
-        time_limit=time_limit,
-        trial_timeout=trial_timeout,
-        failures=failures,
-        callback=callback,
-    )
+    return _optimize_one("maximize", **locals())
+
+
+def _optimize_one(
+    direction: Direction,
+    objective: Function,
+    space: Declaration,
+    constraints: Iterable[Constraint],
+    fidelities: Mapping[str, Any] | None,
+    **settings: Any,
+) -> Result:
+    """Solve the problem of one value; the settings are those of `optimize`."""
+    problem = Problem(space, {"value": direction}, constraints, fidelities)
+    return optimize(objective, problem, **settings)
