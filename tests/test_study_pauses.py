@@ -23,7 +23,7 @@ import bopp
 from bopp import Float, Params, Recipe, Study
 from bopp.errors import PausedStudy, StoreError, StudyError
 from bopp.run.loop import Limits
-from bopp.run.progress import Silent
+from bopp.run.progress import Meter
 from bopp.study import runner, schema
 from bopp.study.exchange import exported, imported
 from bopp.study.ledger import LONGEST_TEXT
@@ -284,7 +284,7 @@ def test_the_rest_of_the_row_is_read_once(file: str) -> None:
 # Runs
 
 
-class Heard(Silent):
+class Heard(Meter):
     """A meter that remembers what was said of pauses."""
 
     def __init__(self) -> None:
@@ -381,7 +381,7 @@ def test_what_ends_a_run_ends_its_wait(file: str, why: str) -> None:
 
 
 def test_a_wait_looks_less_often_the_longer_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = runner._Ask(None, 1, Limits.from_now(None, None, None), Silent())  # type: ignore[arg-type]
+    ask = runner._Ask(None, 1, Limits.from_now(None, None, None), Meter())  # type: ignore[arg-type]
     assert ask.wait == runner.LOOK
     ask._notice(Pause(datetime.now(UTC)))
     now = time.monotonic()

@@ -12,7 +12,7 @@ import bopp
 from bopp import Float, Params, Recipe, Study
 from bopp.errors import StoreError
 from bopp.run.loop import Limits
-from bopp.run.progress import Silent
+from bopp.run.progress import Meter
 from bopp.study import runner
 from bopp.study.runner import run_study
 from support.studies import wait_for
@@ -20,7 +20,7 @@ from support.studies import wait_for
 FREE = Limits.from_now(None, None, None)
 
 
-class Heard(Silent):
+class Heard(Meter):
     """A meter that remembers what was dropped."""
 
     def __init__(self) -> None:
@@ -41,9 +41,9 @@ def run(
     budget: int = 5,
     workers: int = 1,
     ends: Limits = FREE,
-    show: Silent | None = None,
+    show: Meter | None = None,
 ) -> list[str]:
-    run_study(study, objective, budget, workers, None, None, ends, show or Silent())
+    run_study(study, objective, budget, workers, None, None, ends, show or Meter())
     return [trial.state for trial in study.trials]
 
 

@@ -19,7 +19,7 @@ from bopp.cli.terminal import say
 from bopp.errors import NoResultError
 from bopp.legible import one_line
 from bopp.result import Result
-from bopp.run.progress import Meter, Silent, spent
+from bopp.run.progress import Meter, spent
 from bopp.space import Params
 from bopp.trial import Trial
 from bopp.view.values import broken_by
@@ -110,7 +110,7 @@ def _nobody_reads(stream: int) -> bool:
     return any(event & (select.POLLERR | select.POLLNVAL) for _, event in look.poll(0))
 
 
-class Lines(Silent):
+class Lines(Meter):
     """Prints a line for each trial, as long as somebody reads them."""
 
     def __init__(self, budget: int | None, resume: str = "bopp resume"):
@@ -133,7 +133,7 @@ class Lines(Silent):
         say(one_line(text))
 
 
-class Screen(Silent):
+class Screen(Meter):
     """Shows a table that is redrawn in place."""
 
     def __init__(

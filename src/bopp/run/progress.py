@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bopp import notebook
 from bopp.errors import NoResultError
@@ -24,8 +24,8 @@ RESUME = "to go on: study.resume(), or bopp resume"
 OFTEN = 0.1  # seconds between updates in a notebook, each of which is a message to the browser
 
 
-class Meter(Protocol):
-    """What a run reports its progress to."""
+class Meter:
+    """What a run reports its progress to; this one shows nothing."""
 
     def suggested(self, seconds: float) -> None: ...
 
@@ -47,7 +47,7 @@ def meter(budget: float, shown: bool, first: str = NONE_YET) -> Iterator[Meter]:
     `first` is what there is to show of earlier trials.
     """
     if not shown:
-        yield Silent()
+        yield Meter()
         return
     if display := notebook.display():
         line = Line(display, budget, first)
@@ -82,23 +82,7 @@ def failures(result: Result) -> int:
     return sum(trial.state == "failed" and trial.origin != "observed" for trial in result.trials)
 
 
-class Silent:
-    """Reports nothing."""
-
-    def suggested(self, seconds: float) -> None: ...
-
-    def waiting(self) -> None: ...
-
-    def told(self, trial: Trial, result: Result) -> None: ...
-
-    def dropped(self, reason: str) -> None: ...
-
-    def paused(self, since: str | None) -> None: ...
-
-    def interrupted(self) -> None: ...
-
-
-class Bar:
+class Bar(Meter):
     """Reports to a rich progress bar."""
 
     def __init__(self, bar: Progress, budget: float, first: str):
@@ -109,8 +93,6 @@ class Bar:
     def suggested(self, seconds: float) -> None:
         self._seconds.append(seconds)
         self._bar.update(self._task, pace=_pace(self._seconds))
-
-    def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
         self._bar.update(self._task, completed=spent(result), found=found(result), refresh=True)
@@ -126,7 +108,7 @@ class Bar:
         self._bar.console.print(INTERRUPTED)
 
 
-class Line:
+class Line(Meter):
     """Reports to a line of text below the cell of a notebook, which is replaced in place.
 
     Neither ipywidgets nor a thread is needed.
@@ -143,8 +125,6 @@ class Line:
 
     def suggested(self, seconds: float) -> None:
         self._seconds.append(seconds)
-
-    def waiting(self) -> None: ...
 
     def told(self, trial: Trial, result: Result) -> None:
         self._done, self._found = spent(result), found(result)
