@@ -20,6 +20,7 @@ class Held(Parameter):
     parameter: Parameter
     allowed: tuple[Any, ...]
     columns: Array
+    unordered = True
 
     @staticmethod
     def of(parameter: Parameter, values: Iterable[Any]) -> Held:
@@ -40,10 +41,6 @@ class Held(Parameter):
     @property
     def levels(self) -> int:
         return len(self.allowed)
-
-    @property
-    def unordered(self) -> bool:
-        return True
 
     @property
     def numeric(self) -> bool:

@@ -43,8 +43,38 @@ ROUNDING = 1e-12  # relative to a number of steps: what computing low, high or t
 DOUBT = 1e-12  # the relative error of NumPy's exponentials is far below this
 
 
+class Number(Parameter):
+    """A number between two ends, in one column; Float or Int."""
+
+    low: Any
+    high: Any
+    log: bool
+    width = 1
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.log
+
+    def place(self, value: Any) -> float:
+        return to_unit(value, self.low, self.high, self.log)
+
+    def position(self, value: Any) -> float:
+        number = real("value", value)
+        if self.log and number <= 0.0:
+            raise SpaceError(f"wanted a number above 0, got {brief(value)}")
+        return position(number, float(self.low), float(self.decode([1.0])), self.log)
+
+    def _marks(self, inner: Iterable[Any]) -> list[Any]:
+        """Both ends, and those numbers between them that are well clear of them."""
+        clear = [n for n in inner if self.low < n < self.high and 0.06 < self.place(n) < 0.94]
+        return [self.low, *clear, self.high]
+
+    def _holds(self, values: Sequence[float]) -> bool:
+        return not values or (self.low <= min(values) and max(values) <= self.high)
+
+
 @dataclass(frozen=True, repr=False)
-class Float(Parameter):
+class Float(Number):
     """A real number between `low` and `high`.
 
     Args:
@@ -74,10 +104,6 @@ class Float(Parameter):
         self._set(low=low, high=high, log=bool(self.log), step=step)
 
     @property
-    def width(self) -> int:
-        return 1
-
-    @property
     def levels(self) -> float:
         return self._steps.levels if self._steps else math.inf
 
@@ -93,7 +119,7 @@ class Float(Parameter):
 
     def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
         plain = self.step is None and _are(float, values) and all(map(math.isfinite, values))
-        return values if plain and _lie_in(self, values) else super().check_all(values)
+        return values if plain and self._holds(values) else super().check_all(values)
 
     def encode(self, value: Any) -> list[float]:
         if self._steps is None or self.step is None:
@@ -131,23 +157,8 @@ class Float(Parameter):
             raise SpaceError("a Float without a step has no end of values")
         return map(self._at, self._steps.values())
 
-    @property
-    def logarithmic(self) -> bool:
-        return self.log
-
-    def place(self, value: Any) -> float:
-        return to_unit(value, self.low, self.high, self.log)
-
-    def position(self, value: Any) -> float:
-        number = real("value", value)
-        if self.log and number <= 0.0:
-            raise SpaceError(f"wanted a number above 0, got {brief(value)}")
-        last = self.high if self._steps is None else self._at(self._steps.high)
-        return position(number, self.low, last, self.log)
-
     def marks(self) -> list[float]:
-        inner = (number for number in round_numbers(self.low, self.high, self.log))
-        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+        return self._marks(round_numbers(self.low, self.high, self.log))
 
     @cached_property
     def _steps(self) -> Int | None:
@@ -168,7 +179,7 @@ class Float(Parameter):
 
 
 @dataclass(frozen=True, repr=False)
-class Int(Parameter):
+class Int(Number):
     """A whole number from `low` to `high`, both included.
 
     Args:
@@ -201,10 +212,6 @@ class Int(Parameter):
         self._set(low=low, high=high, log=bool(self.log), step=step if step != 1 else None)
 
     @property
-    def width(self) -> int:
-        return 1
-
-    @property
     def levels(self) -> int:
         return self._last + 1
 
@@ -219,7 +226,7 @@ class Int(Parameter):
         return number
 
     def check_all(self, values: Sequence[Any]) -> Sequence[Any]:
-        return values if _are(int, values) and _lie_in(self, values) else super().check_all(values)
+        return values if _are(int, values) and self._holds(values) else super().check_all(values)
 
     def encode(self, value: Any) -> list[float]:
         return [self._place(value)]
@@ -251,22 +258,9 @@ class Int(Parameter):
     def values(self) -> Iterable[int]:
         return range(self.low, self.high + 1, self._step)
 
-    @property
-    def logarithmic(self) -> bool:
-        return self.log
-
-    def place(self, value: Any) -> float:
-        return to_unit(value, self.low, self.high, self.log)
-
-    def position(self, value: Any) -> float:
-        number = real("value", value)
-        if self.log and number <= 0.0:
-            raise SpaceError(f"wanted a number above 0, got {brief(value)}")
-        return position(number, float(self.low), float(self.low + self._last * self._step), self.log)
-
     def marks(self) -> list[int]:
-        inner = dict.fromkeys(map(round, round_numbers(float(self.low), float(self.high), self.log)))
-        return [self.low, *(n for n in inner if _is_inside(self, n)), self.high]
+        inner = map(round, round_numbers(float(self.low), float(self.high), self.log))
+        return self._marks(dict.fromkeys(inner))
 
     @property
     def _step(self) -> int:
@@ -328,12 +322,3 @@ class Int(Parameter):
 def _are(kind: type, values: Sequence[Any]) -> bool:
     """Whether all values are of this very type."""
     return {kind}.issuperset(map(type, values))
-
-
-def _lie_in(parameter: Float | Int, values: Sequence[float]) -> bool:
-    return not values or (parameter.low <= min(values) and max(values) <= parameter.high)
-
-
-def _is_inside(parameter: Float | Int, number: float) -> bool:
-    """Whether a mark lies between both ends and well clear of them."""
-    return parameter.low < number < parameter.high and 0.06 < parameter.place(number) < 0.94

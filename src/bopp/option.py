@@ -42,6 +42,7 @@ class Choice(Parameter):
     options: Sequence[Hashable]
     ordered: bool = False
     when: When = None
+    numeric = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,10 +68,6 @@ class Choice(Parameter):
     @property
     def levels(self) -> int:
         return len(self.options)
-
-    @property
-    def gridded(self) -> bool:
-        return True
 
     def check(self, value: Any) -> Any:
         return self.options[self.index(value)]
@@ -109,10 +106,6 @@ class Choice(Parameter):
     @property
     def unordered(self) -> bool:
         return not self.ordered
-
-    @property
-    def numeric(self) -> bool:
-        return False
 
     def parse(self, text: str) -> Any:
         fitting = [option for option in self.options if typed(option) == text]
@@ -198,24 +191,13 @@ class Fixed(Parameter):
 
     value: Hashable
     when: When = None
+    width, levels, numeric = 0, 1, False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         value = self.value.item() if isinstance(self.value, np.generic) else self.value
         _check_option(value, "values")
         self._set(value=value)
-
-    @property
-    def width(self) -> int:
-        return 0
-
-    @property
-    def levels(self) -> int:
-        return 1
-
-    @property
-    def numeric(self) -> bool:
-        return False
 
     def check(self, value: Any) -> Any:
         given = value.item() if isinstance(value, np.generic) else value
