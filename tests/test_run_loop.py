@@ -10,11 +10,12 @@ from bopp.errors import LateTell, RecipeError
 from bopp.run.evaluation import Ended, Failure
 from bopp.run.failures import Failures
 from bopp.run.loop import Limits, run_trials
+from bopp.run.progress import Meter
 
 FREE = Limits.from_now(None, None, None, "continue")
 
 
-class Notes:
+class Notes(Meter):
     """A meter that remembers."""
 
     def __init__(self) -> None:

@@ -118,18 +118,17 @@ class Lines(Meter):
         self._resume = resume
 
     def told(self, trial: Trial, result: Result) -> None:
-        self._say(
+        self.say(
             f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial, result)}; {_best(result)}"
         )
 
-    def dropped(self, reason: str) -> None:
-        self._say(reason)
-
     def paused(self, since: str | None) -> None:
         if since:
-            self._say(f"paused {since}; to go on: {self._resume}")
+            self.say(f"paused {since}; to go on: {self._resume}")
 
-    def _say(self, text: str) -> None:
+    def interrupted(self) -> None: ...
+
+    def say(self, text: str) -> None:
         say(one_line(text))
 
 

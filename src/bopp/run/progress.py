@@ -33,11 +33,17 @@ class Meter:
 
     def told(self, trial: Trial, result: Result) -> None: ...
 
-    def dropped(self, reason: str) -> None: ...
+    def dropped(self, reason: str) -> None:
+        self.say(reason)
 
-    def paused(self, since: str | None) -> None: ...
+    def paused(self, since: str | None) -> None:
+        if since:
+            self.say(f"paused {since}; {RESUME}")
 
-    def interrupted(self) -> None: ...
+    def interrupted(self) -> None:
+        self.say(INTERRUPTED)
+
+    def say(self, text: str) -> None: ...
 
 
 @contextmanager
@@ -97,15 +103,8 @@ class Bar(Meter):
     def told(self, trial: Trial, result: Result) -> None:
         self._bar.update(self._task, completed=spent(result), found=found(result), refresh=True)
 
-    def dropped(self, reason: str) -> None:
-        self._bar.console.print(reason, markup=False, highlight=False)
-
-    def paused(self, since: str | None) -> None:
-        if since:
-            self._bar.console.print(f"paused {since}; {RESUME}", markup=False, highlight=False)
-
-    def interrupted(self) -> None:
-        self._bar.console.print(INTERRUPTED)
+    def say(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
 
 
 class Line(Meter):
@@ -132,15 +131,8 @@ class Line(Meter):
         if time.monotonic() - self._shown_at >= OFTEN:
             self.show()
 
-    def dropped(self, reason: str) -> None:
-        print(reason, file=sys.stderr)
-
-    def paused(self, since: str | None) -> None:
-        if since:
-            print(f"paused {since}; {RESUME}", file=sys.stderr)
-
-    def interrupted(self) -> None:
-        print(INTERRUPTED, file=sys.stderr)
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr)
 
     def show(self) -> None:
         """Replace what was shown before."""
