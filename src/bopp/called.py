@@ -54,8 +54,8 @@ def _takes_keywords(function: Function, space: Space, what: str) -> bool:
     if taken is None:
         return False
     named = [one for one in taken.parameters.values() if one.kind in NAMED]
-    if not _fits(taken, space):
-        if not _binds(taken):
+    if not _binds(taken, **space.parameters):
+        if not _binds(taken, {}):
             raise RecipeError(
                 f"{what} takes {taken}, the space has {', '.join(space.parameters)}: "
                 "wanted a function of these names, or of one dict"
@@ -69,18 +69,10 @@ def _takes_keywords(function: Function, space: Space, what: str) -> bool:
     return True
 
 
-def _fits(taken: Signature, space: Space) -> bool:
-    """Whether a call by keyword gives a function all it needs and nothing that it does not know."""
-    rows = taken.parameters.values()
-    names = {one.name for one in rows if one.kind in NAMED}
-    needed = {one.name for one in rows if one.default is one.empty and one.kind not in MANY}
-    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in rows)
-    return needed <= names & space.parameters.keys() and (takes_any or space.parameters.keys() <= names)
-
-
-def _binds(taken: Signature) -> bool:
+def _binds(taken: Signature, /, *arguments: Any, **by_keyword: Any) -> bool:
+    """Whether a call gives a function all it needs and nothing that it does not know."""
     try:
-        taken.bind({})
+        taken.bind(*arguments, **by_keyword)
     except TypeError:
         return False
     return True
