@@ -60,30 +60,23 @@ def end_started() -> None:
 def end_adopted() -> None:
     """Kill all descendants of this process, which must have adopted them (on Linux)."""
     deadline = time.monotonic() + PATIENCE
-    while LINUX and _has_child() and time.monotonic() < deadline:
+    while LINUX and forget_ended() and time.monotonic() < deadline:
         _kill_below(os.getpid())
         time.sleep(0.002)
 
 
-def forget_ended(child: int) -> None:
-    """Let adopted processes that have ended vanish, but not this child, whose exit code is wanted."""
-    if not LINUX:
-        return
+def forget_ended(child: int | None = None) -> bool:
+    """Let children that have ended vanish, but not this one, whose exit code is wanted; whether any is left.
+
+    Adopted ones are among them (on Linux).
+    """
     with suppress(ChildProcessError):
-        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        while LINUX and (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
             if ended.si_pid == child:
-                return
+                return True
             os.waitpid(ended.si_pid, 0)
-
-
-def _has_child() -> bool:
-    """Whether this process has any child left, once those that have ended are forgotten."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
+        return LINUX
+    return False
 
 
 def _kill_below(root: int) -> None:
