@@ -49,12 +49,13 @@ class Evaluation(Protocol):
 
     def wait(self, deadline: float) -> list[Ended]: ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None: ...
 
 
-class InThisProcess:
+class InThisProcess(Evaluation):
     """Evaluates in this process, one trial after another."""
 
     def __init__(self, objective: Objective):
@@ -71,9 +72,6 @@ class InThisProcess:
     def wait(self, deadline: float) -> list[Ended]:
         trials, self._trials = self._trials, []
         return [(trial, *evaluate(self._objective, trial.params)) for trial in trials]
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None: ...
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from concurrent import futures
-from typing import Any, Self
+from typing import Any
 
 from bopp.called import Objective
 from bopp.errors import RecipeError
 from bopp.legible import described
-from bopp.run.evaluation import PULSE, Ended, Failure, Returned, evaluate
+from bopp.run.evaluation import PULSE, Ended, Evaluation, Failure, Returned, evaluate
 from bopp.trial import Trial
 
 
-class Futures:
+class Futures(Evaluation):
     """Evaluates on an executor: a Dask client or any `concurrent.futures.Executor`."""
 
     def __init__(self, objective: Objective, executor: Any):
@@ -43,9 +43,6 @@ class Futures:
                     f"executor: trial {self._runs[future].number} was cancelled: is it still there?"
                 )
         return [(self._runs.pop(future), *_answer(future)) for future in done]
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         for future in self._runs:

@@ -8,10 +8,9 @@ import os
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import Self
 
 from bopp.called import Objective
-from bopp.run.evaluation import PULSE, Ended, Failure, Returned
+from bopp.run.evaluation import PULSE, Ended, Evaluation, Failure, Returned
 from bopp.run.interrupts import uninterrupted
 from bopp.run.supervisor import Supervisor
 from bopp.trial import Trial
@@ -24,7 +23,7 @@ class _Run:
     deadline: float
 
 
-class Processes:
+class Processes(Evaluation):
     """Evaluates each trial in a fresh process; one that is killed or times out ends only its own trial.
 
     Supervisors start these processes, one for each trial at once. They know the objective as it was when they
@@ -85,9 +84,6 @@ class Processes:
         supervisor.wait_until_gone()
         lost = "the process that looked after it was killed"
         return None, Failure(f"no value within {self._timeout} seconds" if timed_out else lost)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with uninterrupted():
