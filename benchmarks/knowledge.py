@@ -350,7 +350,7 @@ def costs(scenarios: list[str], n: int = 100, repeats: int = 15) -> dict[str, fl
     for first in range(repeats + 1):
         for name, (space, recipe, X, y) in asked.items():
             rows = slice(first, first + n)
-            history = replace(History.of(Data(X[rows], y[rows]), X[:0], X[:0]), sign=-1.0)
+            history = replace(History.of(Data(X[rows], y[rows]), X[:0], X[:0]), signs=(-1.0,))
             forget()  # what was fitted for the scenario before
             begin = time.process_time()
             suggest(space, recipe, history, (0, n + first))

@@ -40,7 +40,7 @@ MIXED = Space(
 def trials(f: Any, n: int = 10, sign: float = 1.0, seed: int = 0) -> History:
     """Values of f, the objective itself, which is to be minimised if the sign is -1."""
     X = np.random.default_rng(seed).random((n, 2))
-    return replace(History.of(Data(X, sign * f(X)), NOWHERE, NOWHERE), sign=sign)
+    return replace(History.of(Data(X, sign * f(X)), NOWHERE, NOWHERE), signs=(sign,))
 
 
 def wave(X: Array) -> Array:
@@ -303,7 +303,7 @@ def test_of_what_is_never_worse_the_end_is_favoured(name: str, end: float, sign:
     U = np.column_stack([np.linspace(0.0, 1.0, 6), np.full(6, 0.3)])
     assert U[np.argmax(density(guess, PLANE, U)[0]), 0] == end
     assert np.all(guess.draw(PLANE, 9, np.random.default_rng(0))[:, 0] == end)
-    history = replace(trials(rising, 8), sign=sign)
+    history = replace(trials(rising, 8), signs=(sign,))
     recipes = knowing(guess), replace(BASE, pseudo=none)
     suggested = [suggest(PLANE, recipe, history, (0, 8))[0] for recipe in recipes]
     assert abs(suggested[0] - end) <= abs(suggested[1] - end) + 1e-9

@@ -75,7 +75,7 @@ def plane(n: int = 8, pending: int = 0, failed: int = 0, sign: float = 1.0) -> H
     X = np.random.default_rng(3).random((n + pending + failed, 2))
     y = np.sin(3.0 * X[:n, 0]) + X[:n, 1] ** 2
     history = History.of(Data(X[:n], y), X[n : n + pending], X[n + pending :])
-    return replace(history, sign=sign)
+    return replace(history, signs=(sign,))
 
 
 def knowing(recipe: Recipe, *sources: Any) -> Recipe:
@@ -468,7 +468,7 @@ def test_unit_and_origin_of_y_do_not_matter(name: str, a: float, b: float) -> No
 def test_what_is_learned_is_remembered() -> None:
     recipe, history = knowing(BASE, SOURCES["exchange"]), plane()
     assert learn(PLANE, history, recipe) is learn(PLANE, plane(), replace(recipe))
-    assert learn(PLANE, history, recipe) is not learn(PLANE, replace(history, sign=-1.0), recipe)
+    assert learn(PLANE, history, recipe) is not learn(PLANE, replace(history, signs=(-1.0,)), recipe)
     assert learn(PLANE, history, recipe) is not learn(PLANE, plane(7), recipe)
     assert learn(PLANE, history, BASE) is believe(history.data, BASE)
 
@@ -545,12 +545,12 @@ def test_a_mixed_space_is_no_trouble() -> None:
     )
     recipe = knowing(BASE, *(source.bind(Problem(MIXED)) for source in sources))
     X = MIXED.snap(np.random.default_rng(0).random((9, MIXED.dimension)))
-    history = replace(History.of(Data(X[:7], X[:7, 0] - X[:7, 1]), X[7:8], X[8:]), sign=-1.0)
+    history = replace(History.of(Data(X[:7], X[:7, 0] - X[:7, 1]), X[7:8], X[8:]), signs=(-1.0,))
     for n in (7, 8, 9):
         u = suggest(MIXED, recipe, history, (0, n))
         assert np.array_equal(MIXED.snap(u[None, :])[0], u)
         history = History.of(history.data, np.vstack([history.pending, u]), history.failed)
-        history = replace(history, sign=-1.0)
+        history = replace(history, signs=(-1.0,))
     assert len(np.unique(history.X, axis=0)) == 12
 
 

@@ -102,7 +102,7 @@ def trials(sign: float = 1.0, n: int = 8) -> History:
     """Values from 0 to 1 of the objective itself, to be minimised if the sign is -1."""
     X = np.random.default_rng(0).random((n, 2))
     value = 0.5 + 0.5 * np.sin(4.0 * X[:, 0]) * np.cos(3.0 * X[:, 1])
-    return replace(History.of(Data(X, sign * value), NOWHERE, NOWHERE), sign=sign)
+    return replace(History.of(Data(X, sign * value), NOWHERE, NOWHERE), signs=(sign,))
 
 
 def with_limits(limits: Limits, outcome: Any = outcomes.power) -> Recipe:

@@ -58,7 +58,7 @@ def rows(n: int = 20, seed: int = 1, unit: float = 1.0, origin: float = 0.0, shi
 
 def trials(n: int = 7, seed: int = 0, sign: float = 1.0) -> History:
     X = np.random.default_rng(seed).random((n, 2))
-    return replace(History.of(Data(X, hill(X)), NOWHERE, NOWHERE), sign=sign)
+    return replace(History.of(Data(X, hill(X)), NOWHERE, NOWHERE), signs=(sign,))
 
 
 def knowing(source: Any, **parts: Any) -> Recipe:

@@ -61,10 +61,6 @@ class Conditions:
         named = {condition.name for conditions in self._of.values() for condition in conditions}
         self.deciding = [name for name in self.order if name in named]
 
-    def of(self, name: str) -> list[Condition]:
-        """What has to be met for a parameter to apply."""
-        return self._of[name]
-
     def apply(self, name: str, params: Mapping[str, Any]) -> bool:
         """Whether a parameter applies, given those params that come before it in `order`."""
         return all(condition.met(params, self._parameters) for condition in self._of[name])

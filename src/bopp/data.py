@@ -58,15 +58,13 @@ class History:
     reference   (objectives,) values above which a front counts; None where that is to be found out
     names       of the columns
     signs       of the columns, -1 where the values as they were told are better if smaller, else 1
-
-    `sign` is that of the first column. `twins` (m, d) are further points that are not to be suggested again.
+    twins       (m, d) further points that are not to be suggested again
     """
 
     X: Array
     state: npt.NDArray[np.str_]
     values: Array
     noise: Array
-    sign: float = 1.0
     twins: Array | None = None
     objectives: int = 1
     reference: Array | None = None
@@ -92,6 +90,11 @@ class History:
         return len(self.X)
 
     @property
+    def sign(self) -> float:
+        """That of the first column."""
+        return self.signs[0]
+
+    @property
     def taken(self) -> Array:
         """The points that are not to be suggested again."""
         return self.X if self.twins is None else np.vstack([self.X, self.twins])
@@ -106,7 +109,7 @@ class History:
     def outputs(self) -> tuple[History, ...]:
         """A history of each value alone: first the objectives, then the constraints."""
         return tuple(
-            History(self.X, self.state, self.values[:, [k]], self.noise[:, [k]], sign, names=(name,))
+            History(self.X, self.state, self.values[:, [k]], self.noise[:, [k]], names=(name,), signs=(sign,))
             for k, (name, sign) in enumerate(zip(self.names, self.signs, strict=True))
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
@@ -178,6 +179,11 @@ class Problem:
         """What an evaluation must return: the objectives, then the other values that constraints need."""
         return list(dict.fromkeys([*self.objectives, *(limit.name for limit in self.limits)]))
 
+    @property
+    def signs(self) -> Array:
+        """For each objective 1 where larger values are better, -1 where smaller ones are."""
+        return np.array([1.0 if one == "maximize" else -1.0 for one in self.objectives.values()])
+
     def gain(self, value: Any, objective: str | None = None) -> Any:
         """A value, or an array of values, as larger-is-better; applied twice, it gives the value back."""
         direction = self.objectives[self.objective if objective is None else objective]
@@ -312,17 +318,11 @@ class Problem:
         None is at least as good in all objectives and better in one. Trials that are equal are all there.
         """
         done = [trial for trial in trials if trial.state == "done" and self.real(trial)]
-        values = np.array([[trial.values[name] for name in self.objectives] for trial in done], dtype=float)
-        whole = [
-            (trial, row)
-            for trial, row in zip(done, values, strict=True)
-            if not np.isnan(row).any() and self.feasible(trial)
-        ]
+        rows = [(trial, [trial.values[name] for name in self.objectives]) for trial in done]
+        whole = [(trial, row) for trial, row in rows if None not in row and self.feasible(trial)]
         if not whole:
             return ()
-        gains = np.array([row for _, row in whole]) * [
-            float(self.gain(1.0, name)) for name in self.objectives
-        ]
+        gains = np.array([row for _, row in whole], dtype=float) * self.signs
         return tuple(trial for (trial, _), best in zip(whole, nondominated(gains), strict=True) if best)
 
     def reaches(self, trial: Trial, target: float | None) -> bool:
@@ -357,18 +357,16 @@ class Problem:
             with np.errstate(over="ignore"):  # a margin may be larger than any float
                 values[state == "done", column] = np.clip(larger_is_better(told), -LARGEST, LARGEST)
             noise[state == "done", column] = np.minimum(sds, LARGEST_NOISE) ** 2
-        signs = [float(self.gain(1.0, name)) for name in self.objectives]
-        signs += [-1.0 if isinstance(limit, AtMost) else 1.0 for limit in self.limits]
+        of_limits = [-1.0 if isinstance(limit, AtMost) else 1.0 for limit in self.limits]
         return History(
             X,
             state,
             values,
             noise,
-            signs[0],
             objectives=len(self.objectives),
             reference=self._reference,
             names=tuple(name for name, _ in columns),
-            signs=tuple(signs),
+            signs=(*self.signs.tolist(), *of_limits),
             allowed=self._allowed(trials),
         )
 
@@ -384,7 +382,7 @@ class Problem:
         """The reference point as larger-is-better."""
         if self.reference is None:
             return None
-        return np.array([self.gain(self.reference[name], name) for name in self.objectives])
+        return np.array([self.reference[name] for name in self.objectives]) * self.signs
 
     def _named(self, returned: Any) -> dict[str, Any]:
         if isinstance(returned, Mapping):
@@ -424,26 +422,15 @@ def checked_direction(direction: Any) -> Direction:
 def _checked_reference(reference: Any, objectives: Mapping[str, Direction]) -> dict[str, float] | None:
     if reference is None:
         return None
-    if not isinstance(reference, Mapping) or list(objectives) != [
-        one for one in objectives if one in reference
-    ]:
-        raise RecipeError(
-            f"reference: wanted a dict with a number for each of {list(objectives)}, got {brief(reference)}",
-            argument="reference",
-        )
-    if len(objectives) < 2 or len(reference) > len(objectives):
-        raise RecipeError(
-            f"reference: wanted one for several objectives and nothing else, got {brief(reference)} "
-            f"for {list(objectives)}",
-            argument="reference",
-        )
-    try:
-        found = {name: number_of(reference[name], f"reference of {name!r}") for name in objectives}
-    except TellError as error:
-        raise RecipeError(str(error), argument="reference") from None
-    if not all(map(math.isfinite, found.values())):
-        raise RecipeError(f"reference: wanted finite numbers, got {brief(reference)}", argument="reference")
-    return found
+    wanted = "a dict with a finite number for each of several objectives and nothing else"
+    if isinstance(reference, Mapping) and reference.keys() == objectives.keys() and len(objectives) > 1:
+        with suppress(TellError):
+            found = {name: number_of(reference[name]) for name in objectives}
+            if all(map(math.isfinite, found.values())):
+                return found
+    raise RecipeError(
+        f"reference: wanted {wanted}, got {brief(reference)} for {list(objectives)}", argument="reference"
+    )
 
 
 def _beyond(limit: AtMost | AtLeast, value: float) -> str:
