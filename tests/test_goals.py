@@ -202,6 +202,15 @@ def test_a_batch_is_spread_out_keeps_away_from_failures_and_depends_on_its_argum
     assert optimizer.space.decode(again) == first.params
 
 
+@pytest.mark.parametrize("function", [gramacy, distances], ids=["constraints", "objectives"])
+def test_what_failed_is_kept_away_from(function: Any) -> None:
+    problem = gramacy_problem() if function is gramacy else Problem(SQUARE, TWO)
+    optimizer = told(Optimizer(problem), function, 8)
+    first = optimizer.ask()
+    optimizer.fail(first, "it exploded")
+    assert math.dist(first.params.values(), optimizer.ask().params.values()) > 0.02
+
+
 def test_the_models_of_all_values_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[int] = []
     fit = MAP.__call__
@@ -321,16 +330,21 @@ def test_any_acquisition_takes_constraints(score: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "part",
-    [{"fit": SliceSampling(samples=3, burn_in=3, thinning=1)}, {"search": Direct(200)}],
+    ("part", "budget", "least"),
+    [
+        ({"fit": SliceSampling(samples=3, burn_in=3, thinning=1)}, 12, 3),
+        ({"search": Direct(200)}, 20, 6),
+    ],
     ids=["fit", "search"],
 )
-def test_other_parts_take_constraints_and_several_objectives(part: dict[str, Any]) -> None:
+def test_other_parts_take_constraints_and_several_objectives(
+    part: dict[str, Any], budget: int, least: int
+) -> None:
     recipe = replace(Recipe.default(), **part)
     result = optimize(gramacy, gramacy_problem(), budget=12, recipe=recipe, progress=False)
     assert len(result.trials) == 12
-    result = optimize(distances, Problem(SQUARE, TWO), budget=12, recipe=recipe, progress=False)
-    assert len(result.problem.front(result.trials)) >= 3
+    result = optimize(distances, Problem(SQUARE, TWO), budget=budget, recipe=recipe, progress=False)
+    assert len(result.front) >= least
 
 
 def test_a_symmetry_holds_for_every_value() -> None:

@@ -509,6 +509,22 @@ def test_the_best_is_the_best_that_is_feasible() -> None:
     assert upward.best(trials).number == 1
 
 
+def test_a_trial_that_is_not_known_to_be_feasible_is_not_on_the_front() -> None:
+    """However good it is."""
+    best = {"error": 0.0, "gain": 9.0}
+    trials = [
+        trial(0, **best, memory=17.0),
+        trial(1, error=1.0, gain=2.0, memory=16.0),
+        trial(2, error=2.0, gain=1.0, memory=1.0),
+        Trial(3, {"a": 0.0, "b": 0.0}, "done", {**best, "memory": None}),
+        trial(4, 0.9, 0.9, **best, memory=1.0),
+        Trial(5, {"a": 0.0, "b": 0.0}, "done", {"error": 0.0, "gain": None, "memory": 1.0}),
+    ]
+    problem = Problem(SPACE, SEVERAL.objectives, [*SEVERAL.constraints, SUM])
+    assert [one.number for one in problem.front(trials)] == [1]
+    assert [one.number for one in SEVERAL.front(trials)] == [4]
+
+
 def test_conditions_on_params_count_too() -> None:
     problem = Problem(SPACE, constraints=[SUM])
     trials = [trial(0, 0.9, 0.9, value=0.0), trial(1, 0.5, 0.5, value=1.0), trial(2, 0.1, 0.1, value=2.0)]
