@@ -26,11 +26,16 @@ def adopted(
     return tuple(_adopted(problem, trial, number, at, values or {}) for number, trial in enumerate(trials))
 
 
-def _adopted(problem: Problem, trial: Trial, number: int, at: datetime, values: Mapping[str, Any]) -> Trial:
+def check_trial(problem: Problem, trial: Any, number: int) -> None:
+    """Refuse what is no trial with this number, or does not have what its state requires."""
     if not isinstance(trial, Trial) or trial.number != number or not problem.fits(trial):
         raise TellError(
             f"trials: wanted trial {number} with a value if it is done, got {trial!r}", trial=number
         )
+
+
+def _adopted(problem: Problem, trial: Trial, number: int, at: datetime, values: Mapping[str, Any]) -> Trial:
+    check_trial(problem, trial, number)
     was_outside = not trial.counts and trial.superseded[-1].reason.startswith(OUTSIDE)
     if not trial.counts and not was_outside:
         return trial

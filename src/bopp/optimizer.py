@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from bopp import log
-from bopp.adoption import adopted
+from bopp.adoption import adopted, check_trial
 from bopp.arguments import checked_count, checked_reason, checked_recipe, checked_seed, failed
 from bopp.called import Function, called
 from bopp.errors import TellError
@@ -61,7 +61,9 @@ class Optimizer:
         self.problem = Problem.of(space, direction)
         self.seed = checked_seed(seed)
         self.recipe = bind_knowledge(checked_recipe(recipe), knowledge, self.problem)
-        self._trials = [self._checked(trial, number) for number, trial in enumerate(trials)]
+        self._trials = list(trials)
+        for number, trial in enumerate(self._trials):
+            check_trial(self.problem, trial, number)
         self._rows = [self.problem.point(trial) for trial in self._trials]
         self._queue: deque[Params] = deque()
         self._released: deque[int] = deque()
@@ -211,13 +213,6 @@ class Optimizer:
         if told is not own:
             log.told(told)
         return told
-
-    def _checked(self, trial: Trial, number: int) -> Trial:
-        if not isinstance(trial, Trial) or trial.number != number or not self.problem.fits(trial):
-            raise TellError(
-                f"trials: wanted trial {number} with a value if it is done, got {trial!r}", trial=number
-            )
-        return trial
 
 
 def optimize(
