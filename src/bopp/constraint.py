@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from bopp.errors import NoResultError, RecipeError
 from bopp.legible import brief
 from bopp.option import Fixed
+from bopp.scales import is_finite
 from bopp.space import Params, Space
 
 ROUNDING = 1e-9  # of the terms of a sum and its bound: by so much a linear condition may be missed
@@ -161,7 +160,7 @@ class Linear(Constraint):
                     f"{self.name!r}: wanted parameters of the space, {list(space.parameters)}, got {name!r}"
                 )
             parameter = space.parameters[name]
-            constant = isinstance(parameter, Fixed) and _is_number(parameter.value)
+            constant = isinstance(parameter, Fixed) and is_finite(parameter.value)
             if not parameter.numeric and not constant:
                 raise RecipeError(
                     f"{self.name!r}: wanted a Float, an Int or a Fixed number in a sum, "
@@ -193,7 +192,7 @@ def checked_constraint(constraint: Any) -> AtMost | AtLeast | Holds | Linear:
             )
         return constraint
     bound = constraint.bound
-    if not _is_number(bound):
+    if not is_finite(bound):
         raise RecipeError(f"{constraint.name!r}: wanted a finite number as bound, got {brief(bound)}")
     return type(constraint)(constraint.name, float(bound) + 0.0)
 
@@ -214,18 +213,9 @@ def met(condition: Condition, params: Params) -> bool:
 
 
 def _finite(what: str, value: Any) -> float:
-    if not _is_number(value):
+    if not is_finite(value):
         raise RecipeError(f"Linear: wanted a finite number as {what}, got {brief(value)}")
     return float(value) + 0.0  # turns -0.0 into 0.0
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
 
 
 def _term(name: str, coefficient: float) -> str:

@@ -38,15 +38,18 @@ def even(U: Array, steps: int) -> Array:
     return np.asarray(np.floor(U * steps + 0.5) / steps)
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number, and not one beyond all floats."""
+    with suppress(OverflowError):
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        return number and math.isfinite(value)
+    return False
+
+
 def real(name: str, value: Any) -> float:
-    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise SpaceError(f"{name}: wanted a finite number, got {brief(value)}")
+    if not is_finite(value):
+        raise SpaceError(f"{name}: wanted a finite number, got {brief(value)}")
+    return float(value)
 
 
 def whole(name: str, value: Any) -> int:
