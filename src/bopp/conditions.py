@@ -82,13 +82,6 @@ class Conditions:
         words = [f"{other} is {' or '.join(map(repr, values))}" for other, values in conditions]
         return f"{name!r} applies only where {' and '.join(words)}"
 
-    def mask(self, U: Array, columns: Mapping[str, slice]) -> Mask:
-        """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
-        mask = np.ones(U.shape, dtype=np.bool_)
-        for name, there in self.there(U, columns).items():
-            mask[:, columns[name]] = there[:, None]
-        return mask
-
     def there(self, U: Array, columns: Mapping[str, slice]) -> dict[str, Mask]:
         """For each parameter, at which rows of U, points of the grid, it applies (m,)."""
         there: dict[str, Mask] = {}

@@ -241,7 +241,10 @@ class Space:
 
     def applies(self, U: Array) -> Mask:
         """Which columns (m, d) belong to parameters that apply at each row of U, a point of the grid."""
-        return self._conditions.mask(U, self.columns)
+        mask = np.ones(U.shape, dtype=np.bool_)
+        for name, there in self.there(U).items():
+            mask[:, self.columns[name]] = there[:, None]
+        return mask
 
     def there(self, U: Array) -> dict[str, Mask]:
         """For each parameter, at which rows of U, points of the grid, it applies (m,)."""
