@@ -276,8 +276,7 @@ class Problem:
         """Some of the params in their own types, or all; an error if no suggestion can have them."""
         part = self.space.check_part(params)
         if not self.space.is_whole(part):
-            if isinstance(self.region, Region):
-                self.region.holding(part).check_any()
+            self.region.holding(part).candidates(1, np.random.default_rng(0))  # an error if there are none
             return part
         for condition in self.conditions:
             if not met(condition, part):

@@ -106,12 +106,8 @@ class Region(Space):
         good = self.allowed(moved)
         return moved[good], owner[good]
 
-    def check_any(self) -> None:
-        """Refuse a region of which no point is found."""
-        self.candidates(1, np.random.default_rng(0))
-
     def candidates(self, count: int, rng: np.random.Generator) -> Array:
-        """Points of the pool, some of which have walked on."""
+        """Points of the pool, some of which have walked on; an error if no point is found."""
         chosen = self._pool[_some(len(self._pool), count, rng)]
         if not self._is_small:
             walks = min(count, WALKS)
@@ -234,16 +230,13 @@ class Region(Space):
 
     def _ways(self, U: Array, rng: np.random.Generator) -> Array:
         """Directions to walk in: from one point to another, along one column, or any."""
-        others = self._differences(U, rng)
+        others = U[rng.permutation(len(U))] - U[rng.permutation(len(U))]
         any_way = rng.standard_normal(U.shape)
         one = np.zeros_like(U)
         one[np.arange(len(U)), rng.integers(U.shape[1], size=len(U))] = 1.0
         kind = rng.random((len(U), 1))
         way = np.where(kind < 0.6, others, np.where(kind < 0.8, one, any_way))
         return self.along(U, way, super().free(U))
-
-    def _differences(self, U: Array, rng: np.random.Generator) -> Array:
-        return U[rng.permutation(len(U))] - U[rng.permutation(len(U))]
 
     def _named(self, kind: Any = object) -> str:
         names = [repr(one.name) for one in self.conditions if isinstance(one, kind)]
