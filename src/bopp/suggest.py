@@ -37,7 +37,7 @@ def suggest(space: Space, recipe: Recipe, history: History, key: tuple[int, int]
 
 def searched(score: Score, space: Space, recipe: Recipe, history: History, key: tuple[int, int]) -> Array:
     """What the recipe's search finds; the best of some allowed points if it found one that is not allowed."""
-    u = recipe.search(score, space, history, _for_search(key))
+    u = recipe.search(score, space, history, np.random.default_rng([*key, 2]))
     if space.allowed(u[None, :])[0]:
         return u
     rng = np.random.default_rng([*key, 3])
@@ -58,16 +58,12 @@ def designed(space: Space, recipe: Recipe, history: History, key: tuple[int, int
     point = space.snap(_first(space, recipe, sources, history, key)[None, :])
     if not space.allowed(point)[0]:
         point = _farthest(space, history, np.random.default_rng([*key, 3]))
-    return best_fresh(point, space, history, _for_search(key))
+    return best_fresh(point, space, history, np.random.default_rng([*key, 2]))
 
 
 def starts(space: Space, sources: Sequence[Source], sign: float) -> list[Array]:
     """The points (d,) that sources say to begin with, with NaN in columns about which they say nothing."""
     return [start for source in sources for start in source.starts(space, sign)][:STARTS]
-
-
-def _for_search(key: tuple[int, int]) -> np.random.Generator:
-    return np.random.default_rng([*key, 2])
 
 
 def _first(
