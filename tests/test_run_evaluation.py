@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bopp import Float, Int, Optimizer, Trial, minimize
+from bopp import Float, Optimizer, Trial
 from bopp.called import called
 from bopp.run.evaluation import Failure, InThisProcess, evaluate
 
@@ -145,15 +145,6 @@ def test_odd_exceptions_are_failures_too(mood: str, word: str) -> None:
 
 async def gives_up(params: dict[str, Any]) -> float:
     raise GeneratorExit
-
-
-@pytest.mark.parametrize("mood", ["close", "cancel", "exit", "base"])
-def test_a_run_goes_on_after_odd_exceptions(mood: str) -> None:
-    def sometimes(params: dict[str, Any]) -> float:
-        return moody({"x": mood}) if params["n"] % 2 else float(params["n"])
-
-    result = minimize(sometimes, {"n": Int(0, 5)}, budget=6, progress=False)
-    assert [trial.state for trial in result.trials].count("failed") == 3
 
 
 def test_a_coroutine_may_give_up_too() -> None:

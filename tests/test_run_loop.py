@@ -142,23 +142,6 @@ def test_a_late_tell_reaches_no_target() -> None:
     assert states(opt) == ["done", "asked", "done"]
 
 
-@pytest.mark.parametrize(
-    ("direction", "value", "reached"),
-    [
-        *(("minimize", value, value <= 0.5) for value in (0.4, 0.5, 0.6)),
-        *(("maximize", value, value >= 0.5) for value in (0.4, 0.5, 0.6)),
-    ],
-)
-def test_a_target_is_reached_by_what_is_as_good(direction: Any, value: float, reached: bool) -> None:
-    problem = Problem({"x": Float(0, 1)}, {"value": direction})
-    trial = Trial(0, {"x": 0.5}, "done", {"value": value})
-    failed = Trial(0, {"x": 0.5}, "failed")
-    opt, limits = Optimizer(problem), Limits.from_now(0.5, None, None)
-    assert limits.end_after(trial, opt, Result(problem, (trial,))) == reached
-    assert not limits.end_after(failed, opt, Result(problem, (failed,)))
-    assert not FREE.end_after(trial, opt, Result(problem, (trial,)))
-
-
 def test_a_target_ends_the_run_once_those_that_ended_with_it_are_told() -> None:
     ended, opt, _ = driven(Played(2.0, 0.5, 3.0, at_once=True), 30, 3, Limits.from_now(0.5, None, None))
     assert ended

@@ -1,4 +1,3 @@
-import math
 import multiprocessing
 import os
 import pickle
@@ -249,17 +248,6 @@ def alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     return False
-
-
-def test_a_dict_comes_back_from_a_process() -> None:
-    def measured(params: dict[str, Any]) -> dict[str, Any]:
-        return {"value": float(params["x"]), "odd": lambda: 0, "nan": math.nan, "name": "a"}
-
-    (value, error) = ended(measured, 3)[0]
-    assert error is None
-    assert (value["value"], value["name"]) == (3.0, "a")
-    assert math.isnan(value["nan"])
-    assert "<lambda>" in value["odd"]
 
 
 def unpicklable_name(params: dict[str, Any]) -> dict[Any, float]:

@@ -148,32 +148,6 @@ def test_columns_tell_which_parameter_owns_what() -> None:
     assert marked == [["n", "units", "act", "flag", "size", "only"], ["act", "flag", "only"]]
 
 
-@pytest.mark.parametrize("space", [MIXED, FINITE])
-def test_a_move_changes_exactly_one_parameter_and_stays_on_the_grid(space: Space) -> None:
-    for u in space.snap(cube(space, 20)):
-        params = space.decode(u)
-        moves, owner = space.moves(u[None, :])
-        assert len(moves) == len(owner) > 0
-        assert not owner.any()
-        assert len(np.unique(moves, axis=0)) == len(moves)
-        np.testing.assert_array_equal(space.snap(moves), moves)
-        encoded = np.array([space.encode(space.decode(row)) for row in moves])
-        np.testing.assert_array_equal(encoded[:, space.discrete], moves[:, space.discrete])
-        changed = []
-        for row in moves:
-            moved = space.decode(row)
-            names = [name for name in params if moved[name] != params[name]]
-            assert len(names) == 1
-            outside = np.ones(space.dimension, dtype=bool)
-            outside[space.columns[names[0]]] = False
-            np.testing.assert_array_equal(row[outside], u[outside])
-            changed += names
-        assert changed.count("act") == 2
-        assert changed.count("flag") == 1
-        assert changed.count("n") >= 2
-        assert "only" not in changed
-
-
 def move_by_move(space: Space, u: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float]]:
     """What `moves` does to one row, by way of the params."""
     rows = []
@@ -192,17 +166,6 @@ def test_the_moves_of_many_rows_are_those_of_each_in_every_bit(space: Space, see
         wanted = [(i, row) for i, u in enumerate(U) for row in move_by_move(space, u)]
         points, owner = space.moves(U)
         assert list(zip(owner.tolist(), points.tolist(), strict=True)) == wanted
-
-
-def test_moves_lead_everywhere() -> None:
-    """From one point, moves upon moves reach every point of a finite space."""
-    seen = {tuple(FINITE.snap(np.zeros((1, FINITE.dimension)))[0].tolist())}
-    edge = list(seen)
-    for _ in range(10):
-        found = {tuple(row) for u in edge for row in FINITE.moves(np.array([u]))[0].tolist()} - seen
-        seen |= found
-        edge = list(found)
-    assert len(seen) == FINITE.size
 
 
 def test_the_grid_lists_every_point_once() -> None:

@@ -234,14 +234,6 @@ def test_a_users_own_acquisition_may_return_the_score_alone() -> None:
     )
 
 
-def test_four_points_asked_at_once_are_apart() -> None:
-    history = plane(10)
-    for number in range(10, 14):
-        u = suggest(PLANE, BASE, history, (0, number))
-        assert np.abs(history.X - u).max(axis=1).min() > 1e-3
-        history = History.of(history.data, np.vstack([history.pending, u]), history.failed)
-
-
 @pytest.mark.parametrize("n", [8, 23])  # 23: some values beyond a milestone
 @pytest.mark.parametrize("a", [1e-100, 1e-10, 7e30, 1e100])
 def test_a_unit_however_small_or_large_does_not_matter(a: float, n: int) -> None:

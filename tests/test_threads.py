@@ -29,17 +29,20 @@ SPACE = {"x": Float(0, 1), "y": Float(0, 1)}
 SUGGESTIONS = """
 import json
 import numpy as np
-from bopp import Float, Int, Optimizer
+from bopp import Choice, Float, Int, Linear, Optimizer, Problem
 
 rng = np.random.default_rng(0)
 suggestions = []
 mixed = {"a": Float(0, 1), "b": Int(1, 1000, log=True)}
 large = {f"x{i}": Float(0, 1) for i in range(6)}
-for n, space in ((40, mixed), (300, large)):
+rate, some = Float(1e-5, 1, log=True), Choice(["x", "y", "z"])
+region = {"a": rate, "n": Int(1, 64), "k": some, "t": Float(0, 10)}
+walked = Problem(region, constraints=[Linear({"a": 1, "n": 0.1, "t": 1}, equals=6)])
+for n, space in ((40, mixed), (300, large), (7, walked)):
     optimizer = Optimizer(space)
     for _ in range(n):
         params = optimizer.space.decode(rng.random(optimizer.space.dimension))
-        optimizer.observe(params, sum(round(value % 0.37, 3) for value in params.values()))
+        optimizer.observe(params, sum(round(params[name] % 0.37, 3) for name in params if name != "k"))
     suggestions += [trial.params for trial in optimizer.ask(2)]
 print(json.dumps(suggestions))
 """
@@ -254,7 +257,7 @@ def test_no_bit_of_a_suggestion_depends_on_the_users_number() -> None:
         ).stdout
         for setting in ({}, {"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "4"})
     ]
-    assert len(json.loads(suggested[0])) == 4
+    assert len(json.loads(suggested[0])) == 6
     assert suggested[1:] == suggested[:1] * 2
 
 
