@@ -87,9 +87,7 @@ class BoxVolume:
         self, moments: Sequence[Sequence[Moments]], weights: Sequence[Sequence[float]]
     ) -> tuple[Array, Slopes]:
         axes = [_Excess.of(*axis) for axis in zip(self._levels, moments, weights, strict=True)]
-        lengths = [
-            _length(axis.L, low, high) for axis, low, high in zip(axes, self._lows, self._highs, strict=True)
-        ]
+        lengths = [_length(axis.L, *places) for axis, places in zip(axes, self._places, strict=True)]
         boxes = np.sum([length for length, _ in lengths], axis=0)
         score = _log_sum(boxes)
 
@@ -98,7 +96,8 @@ class BoxVolume:
             found = []
             for k, (axis, (_, ratio)) in enumerate(zip(axes, lengths, strict=True)):
                 at_low = share / (1.0 - ratio)
-                by_L = at_low @ self._at_low[k] - (at_low * ratio) @ self._at_high[k]
+                low, high = self._corners[k]
+                by_L = at_low @ low - (at_low * ratio) @ high
                 found.append([axis.derivatives(by_L, place) for place in range(len(moments[k]))])
             return found
 
@@ -111,22 +110,16 @@ class BoxVolume:
         return [np.unique(np.append(low[:, k], high[:, k])) for k in range(low.shape[1])]
 
     @cached_property
-    def _lows(self) -> list[Array]:
-        """The place of each box's low corner among the levels of each axis."""
-        return [np.searchsorted(one, low) for one, low in zip(self._levels, self.boxes.low.T, strict=True)]
+    def _places(self) -> list[tuple[Array, Array]]:
+        """The places (b,) of low and of high corners among the levels of each axis."""
+        axes = zip(self._levels, self.boxes.low.T, self.boxes.high.T, strict=True)
+        return [(np.searchsorted(one, low), np.searchsorted(one, high)) for one, low, high in axes]
 
     @cached_property
-    def _highs(self) -> list[Array]:
-        return [np.searchsorted(one, high) for one, high in zip(self._levels, self.boxes.high.T, strict=True)]
-
-    @cached_property
-    def _at_low(self) -> list[Array]:
-        """Which boxes (b, q) begin at which level of each axis."""
-        return [np.eye(len(one))[low] for one, low in zip(self._levels, self._lows, strict=True)]
-
-    @cached_property
-    def _at_high(self) -> list[Array]:
-        return [np.eye(len(one))[high] for one, high in zip(self._levels, self._highs, strict=True)]
+    def _corners(self) -> list[tuple[Array, Array]]:
+        """Which boxes (b, q) begin and which end at which level of each axis."""
+        axes = zip(self._levels, self._places, strict=True)
+        return [(np.eye(len(one))[low], np.eye(len(one))[high]) for one, (low, high) in axes]
 
 
 @dataclass(frozen=True, eq=False)
