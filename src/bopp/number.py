@@ -150,7 +150,7 @@ class Float(Number):
         return self._steps.snap(U) if self._steps else U
 
     def around(self, U: Array) -> tuple[Array, Rows]:
-        return self._steps.around(U) if self._steps else (U[:0], np.empty(0, dtype=np.intp))
+        return self._steps.around(U) if self._steps else super().around(U)
 
     def values(self) -> Iterable[float]:
         if self._steps is None:
@@ -249,7 +249,7 @@ class Int(Number):
 
     def around(self, U: Array) -> tuple[Array, Rows]:
         if not self.gridded:
-            return U[:0], np.empty(0, dtype=np.intp)
+            return super().around(U)
         steps = 2.0 ** np.arange(self.levels.bit_length())
         above = self._above(U[:, 0])[:, None] + np.column_stack([-steps, steps]).ravel()
         row, step = np.nonzero((above >= 0) & (above < self.levels))

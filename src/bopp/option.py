@@ -215,15 +215,6 @@ class Fixed(Parameter):
     def decode(self, u: Sequence[float]) -> Any:
         return self.value
 
-    def decode_all(self, U: Array) -> Sequence[Any]:
-        return [self.value] * len(U)
-
-    def snap(self, U: Array) -> Array:
-        return U
-
-    def around(self, U: Array) -> tuple[Array, Rows]:
-        return U[:0], np.empty(0, dtype=np.intp)
-
     def values(self) -> Iterable[Any]:
         return [self.value]
 
@@ -242,9 +233,6 @@ class Fixed(Parameter):
         return 0.5
 
     def marks(self) -> list[Any]:
-        return [self.value]
-
-    def spread(self, count: int) -> list[Any]:
         return [self.value]
 
 

@@ -103,8 +103,8 @@ class Parameter:
         return bool(self.decode(self.encode(value)) == value)
 
     def snap(self, U: Array) -> Array:
-        """U (m, width) with each row moved to the columns of the nearest value."""
-        raise NotImplementedError
+        """U (m, width) with each row moved to the columns of the nearest value on a grid."""
+        return U
 
     def around(self, U: Array) -> tuple[Array, Rows]:
         """Other values to try for each row of U, as columns, and the index of the row that each belongs to.
@@ -112,7 +112,7 @@ class Parameter:
         All other options of a Choice, or some of very many, the values a power of two away for an Int, and
         none without a grid.
         """
-        raise NotImplementedError
+        return U[:0], np.empty(0, dtype=np.intp)
 
     def values(self) -> Iterable[Any]:
         """Every value, in order."""
