@@ -107,8 +107,6 @@ def test_conditions_are_known_and_limits_are_measured() -> None:
     assert problem.allows({"a": 0.2, "n": 3, "k": "x", "two": 2, "c": 0.5})
     assert not problem.allows({"a": 0.3, "n": 3, "k": "x", "two": 2, "c": 0.5})
     assert not problem.allows({"a": 0.2, "n": 3, "k": "y", "two": 2})
-    with pytest.raises(RecipeError, match="different name"):
-        Problem(SPACE, constraints=[linear, Holds(linear.name, lambda p: True)])
 
 
 def test_a_condition_that_cannot_be_told_is_an_error_of_what_was_declared() -> None:

@@ -262,12 +262,14 @@ def test_a_point_of_a_grid_has_one_representation(kind: str, data: st.DataObject
     U = columns(parameter, seed)
     points = [parameter.encode(parameter.decode(u)) for u in U]
     assert [parameter.encode(parameter.decode(u)) for u in points] == points
-    if parameter.gridded:
-        for length in range(1, len(U) + 1):
-            for rows in (slice(length), slice(len(U) - length, None)):
-                snapped = parameter.snap(np.array(U[rows]))
-                assert snapped.tolist() == points[rows]
-                assert parameter.snap(snapped).tolist() == points[rows]
+    for length in range(1, len(U) + 1) if parameter.gridded else [len(U)]:
+        for rows in (slice(length), slice(len(U) - length, None)):
+            snapped = parameter.snap(np.array(U[rows]))
+            assert snapped.tolist() == points[rows]
+            assert parameter.snap(snapped).tolist() == points[rows]
+    nothing = np.empty((0, parameter.width))
+    assert parameter.snap(nothing).shape == nothing.shape
+    assert Float(0, 1).snap(nothing) is nothing  # it has no grid
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -302,22 +304,6 @@ def test_many_values_are_checked_as_each_is(one: Parameter) -> None:
         else:
             found = one.check_all([*good, value, *good])
             assert [(type(v), v) for v in found] == [(type(v), v) for v in expected]
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    [Int(0, 2**53), Int(1, 2**53, log=True), Choice(["a", "b", "c"]), Float(0, 1), Float(1e-6, 1, log=True)],
-    ids=repr,
-)
-def test_what_has_a_grid_is_snapped_to_it_and_what_has_none_is_not(parameter: Parameter) -> None:
-    U = np.random.default_rng(0).random((50, parameter.width))
-    wanted = (
-        U.tolist()
-        if isinstance(parameter, Float)
-        else [parameter.encode(parameter.decode(u)) for u in U.tolist()]
-    )
-    assert parameter.snap(U).tolist() == wanted
-    assert parameter.snap(U[:0]).shape == (0, parameter.width)
 
 
 @pytest.mark.fault(18)

@@ -72,8 +72,9 @@ def test_an_executor_evaluates_so_many_at_once(run: Callable[..., Result]) -> No
         assert [trial.state for trial in result.trials] == ["done"] * 2
         with pytest.raises(RecipeError, match="start_method"):
             run(square, SPACE, executor=threads, start_method="spawn", progress=False)
-    with pytest.raises(RecipeError, match="executor"):
-        run(square, SPACE, executor=3, progress=False)
+    for executor in (3, "threads", ThreadPoolExecutor):
+        with pytest.raises(RecipeError, match="executor"):
+            run(square, SPACE, executor=executor, progress=False)
 
 
 def test_a_deadline_ends_the_waiting() -> None:

@@ -54,9 +54,3 @@ def test_an_executor_is_taken_where_there_is_one() -> None:
             evaluator(square, 1, 5.0, threads)
         with pytest.raises(RecipeError, match="start_method"):
             evaluator(square, 1, None, threads, "spawn")
-
-
-@pytest.mark.parametrize("executor", [3, "threads", ThreadPoolExecutor])
-def test_what_is_no_executor_is_named(executor: Any) -> None:
-    with pytest.raises(RecipeError, match="executor"):
-        evaluator(square, 1, None, executor)
