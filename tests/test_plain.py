@@ -237,6 +237,12 @@ def test_params_that_do_not_fit_are_refused(row: Any) -> None:
         read_params(SPACE, row)
 
 
+SUPERSEDED = Trial(4, {}, "done", {"value": 2.5}).dropped(datetime(2024, 5, 6, tzinfo=UTC), "a slip")
+PAST = write_trial(SPACE, SUPERSEDED)["superseded"][0]
+WRONG_PAST: list[dict[str, Any]] = [
+    *({"reason": None}, {"reason": 5}, {"at": None}, {"at": "2024-05-06"}, {"state": "gone"}),
+    *({"error": 5}, {"values": None}, {"number": 4}),
+]
 WRONG_FIELDS: dict[str, list[Any]] = {
     "number": [5, None, "4"],
     "state": ["waiting", None, ["done"], "failed", "asked"],
@@ -255,6 +261,7 @@ WRONG_FIELDS: dict[str, list[Any]] = {
     "asked_at": ["yesterday", 5, "2024-01-01T00:00:00"],  # the last has no zone
     "told_at": ["", b"2024-01-01"],
     "params": [None, {}, []],
+    "superseded": [None, 5, ["x"], [{}], *([PAST | one] for one in WRONG_PAST)],
     "extra": [1],
     "__class__": [1],
 }
@@ -270,6 +277,8 @@ def test_trials_that_are_none_are_refused(changed: dict[str, Any]) -> None:
 def test_trials_that_lack_something_are_refused(missing: str) -> None:
     trial = Trial(4, {"x": 0.5, "n": 3, "c": (1, 2)}, "done", {"value": 1.5}, None, "queued")
     assert read_trial(PROBLEM, ROW, 4) == trial
+    past = read_trial(PROBLEM, {**ROW, "superseded": [PAST]}, 4).superseded
+    assert past == SUPERSEDED.superseded
     with pytest.raises(BoppError), reading("a document"):
         read_trial(PROBLEM, {name: value for name, value in ROW.items() if name != missing}, 4)
     for number in (True, 1.0):

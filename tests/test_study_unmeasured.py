@@ -12,7 +12,8 @@ import pytest
 
 from bopp import AtMost, Float, Problem, Recipe, Result, Trial, open_study
 from bopp.errors import LateTell, StudyError, TellError
-from bopp.study import seal
+from bopp.study import schema
+from bopp.study.checksum import with_checksum
 from bopp.study.exchange import exported, imported, result_of
 from bopp.study.reading import Reader
 from support.studies import repeat_writes
@@ -162,7 +163,7 @@ def test_a_row_without_any_value_or_with_a_name_too_few_is_refused(
     with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
         database.row_factory = sqlite3.Row
         row = dict(database.execute("SELECT * FROM bopp_trials WHERE number = 1").fetchone())
-        new = seal.sealed({**row, **columns}, seal.TRIAL)
+        new = with_checksum(schema.trials, {**row, **columns})
         change = "UPDATE bopp_trials SET value = ?, more = ?, seal = ? WHERE number = 1"
         database.execute(change, (new["value"], new["more"], new["seal"]))
     refused(tmp_path)

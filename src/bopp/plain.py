@@ -20,14 +20,10 @@ from bopp.parts import SWITCH, has_parts_of_yours, read_part, write_part, writte
 from bopp.problem import AtLeast, AtMost, Holds, Linear, Problem
 from bopp.recipe import Recipe
 from bopp.space import Params, Space
-from bopp.trial import Origin, State, Superseded, Trial
+from bopp.trial import DICTS, FIELDS, TEXTS, TIMES, Origin, State, Superseded, Trial
 
 BOUNDS = ("at_most", "at_least", "equals")
 LIMITS = {kind.__name__: kind for kind in (AtMost, AtLeast)}
-TIMES = ("asked_at", "told_at", "at")
-DICTS = ("values", "noise", "measurements")
-TRIAL = {field.name for field in fields(Trial)}
-TEXTS = ("error", "traceback", "worker", "notes", "reason")
 
 
 def write_space(space: Space) -> dict[str, Any]:
@@ -114,7 +110,7 @@ def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
     """The trial that `write_trial` wrote, if it is a valid one."""
-    if row.keys() != TRIAL or type(row["number"]) is not int:
+    if row.keys() != FIELDS.keys() or type(row["number"]) is not int:
         raise BoppError(f"wanted trial {number}, got {dict(row)!r}")
     params = read_params if row["state"] != "dropped" else _read_any_params
     read: dict[str, Any] = {
@@ -131,15 +127,16 @@ def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
 
 def _write_answer(trial: Trial | Superseded) -> dict[str, Any]:
     row = {field.name: getattr(trial, field.name) for field in fields(trial)}
-    times = {name: row[name] and row[name].isoformat() for name in TIMES if name in row}
+    times = {name: row[name] and row[name].isoformat() for name in (*TIMES, "at") if name in row}
     dicts = {name: {key: _write_number(value) for key, value in row[name].items()} for name in DICTS}
     return {**row, **times, **dicts}
 
 
 def _read_answer(row: Mapping[str, Any]) -> dict[str, Any]:
-    if not all(isinstance(row.get(name), str | None) for name in TEXTS):
+    texts = all(isinstance(row.get(name), str | None) for name in TEXTS)
+    if not texts or not all(isinstance(row.get(name, ""), str) for name in ("at", "reason")):
         raise BoppError(f"wanted texts as {', '.join(TEXTS)}, got {dict(row)!r}")
-    times = {name: read_time(row[name]) for name in TIMES if name in row}
+    times = {name: read_time(row[name]) for name in (*TIMES, "at") if name in row}
     dicts = {name: {key: read_number(one) for key, one in row[name].items()} for name in DICTS}
     return {**row, **times, **dicts, "state": one_of(get_args(State), row["state"])}
 

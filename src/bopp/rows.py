@@ -25,12 +25,13 @@ from bopp.parameter import Parameter
 from bopp.problem import Problem
 from bopp.scales import real, whole
 from bopp.space import Params
-from bopp.trial import NO_REASON, Answer, State, Trial, number_of
+from bopp.trial import DICTS, FIELDS, NO_REASON, Answer, State, Trial, number_of
 
-FIRST, LAST = ("number", "state"), ("error", "origin", "asked_at", "told_at", "worker", "notes")
+FIRST = ("number", "state")
+LAST = tuple(name for name in FIELDS if name not in {*FIRST, *DICTS, "params", "traceback", "superseded"})
 OURS = {"number", "state", "origin"}  # a table with all of these was written by bopp
 BREAKS = "breaks"  # which constraints a trial breaks, in words, where the problem has any
-SKIPPED = ("number", "state", "origin", "asked_at", "told_at", "worker")  # in such a table
+SKIPPED = {*FIRST, *LAST} - {"error", "notes"}  # in such a table
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Where a row stands, for errors, and its cells by column."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, get_origin, get_type_hints
 
 from bopp.errors import NoResultError, TellError
 from bopp.legible import brief
@@ -248,6 +248,12 @@ class _Copied:
 
 
 Trial.params = _Copied("params")  # type: ignore[assignment]
+
+FIELDS = get_type_hints(Trial)
+TEXTS = tuple(name for name, kind in FIELDS.items() if kind == str | None)
+TIMES = tuple(name for name, kind in FIELDS.items() if kind == datetime | None)
+DICTS = tuple(name for name, kind in FIELDS.items() if get_origin(kind) is Mapping)
+"""The fields of a trial by their types, from which follows how they are stored, read and shown."""
 
 
 def number_of(value: Any, name: str = "value") -> float:

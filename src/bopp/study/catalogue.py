@@ -21,7 +21,7 @@ from bopp.optimizer import Knowledge
 from bopp.problem import Declaration, Direction, Problem
 from bopp.recipe import Recipe
 from bopp.result import Result
-from bopp.study import faults, leases, migration, schema, seal
+from bopp.study import checksum, faults, leases, migration, schema
 from bopp.study.address import understood
 from bopp.study.definition import Definition, Wanted, written
 from bopp.study.ledger import Ledger
@@ -160,7 +160,7 @@ def create(connection: sa.Connection, name: str, columns: Mapping[str, Any], at:
     """Insert a study, defined by plain values; needs a write with `alone`."""
     number = 1 + secrets.randbelow(2**53)  # random: a study created anew is not the old one
     values = {"id": number, "name": name, "created_at": at, "revision": 0, **written(columns)}
-    connection.execute(schema.studies.insert(), seal.sealed(values, seal.STUDY))
+    connection.execute(schema.studies.insert(), checksum.with_checksum(schema.studies, values))
     created = sa.select(*schema.studies.c).where(schema.studies.c.id == number)
     return connection.execute(created).mappings().one()
 

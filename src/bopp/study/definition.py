@@ -17,7 +17,7 @@ from bopp.parts import SWITCH
 from bopp.plain import read_problem, read_space, write_problem, write_recipe, write_space
 from bopp.problem import Declaration, Direction, Problem, checked_direction
 from bopp.recipe import Recipe
-from bopp.study import seal, sources
+from bopp.study import checksum, sources
 from bopp.study.schema import studies
 from bopp.study.sources import LEARN, Row, Taught, taught
 
@@ -133,12 +133,12 @@ def written(columns: Mapping[str, Any]) -> dict[str, str]:
 
 def check(row: sa.RowMapping) -> None:
     """Refuse the row of a study that is not as it was written."""
-    seal.check(row, seal.STUDY, f"the study {row['name']!r}", f"bopp_studies where id = {row['id']}")
+    checksum.check(studies, row, f"the study {row['name']!r}", f"bopp_studies where id = {row['id']}")
 
 
 def rewrite(connection: sa.Connection, id: int, columns: Mapping[str, str | None]) -> None:
     """Change columns of a study, given as they are written."""
-    new = seal.sealed({**_row(connection, id), **columns}, seal.STUDY)
+    new = checksum.with_checksum(studies, {**_row(connection, id), **columns})
     changed = {name: new[name] for name in (*columns, "seal")}
     connection.execute(studies.update().where(studies.c.id == id).values(changed))
 

@@ -102,7 +102,7 @@ class Following:
         self._first = True  # whether the trials are being read for the first time
         self._place = (0, -1)  # after which revision, and number in it, or number alone, to go on reading
         self._seen = 0  # the revision of the last look
-        self._sealed: tuple[Any, ...] = ()  # the seal under which the study was found to be the same
+        self._checksum: tuple[Any, ...] = ()  # of the study when it was found to be the same
         self._asked: frozenset[int] = frozenset()
         self._queue: tuple[Params, ...] = ()
         self._file = self._identity()
@@ -154,16 +154,16 @@ class Following:
         found = connection.execute(REVISION, {"my": self._id}).first()
         if found is None:
             raise StudyError(GONE)
-        revision, seal = found
+        revision, checksum = found
         if type(revision) is not int or revision < self._seen:
             raise StudyError(f"{self._store!r}: {REPLACED}, or put back to an earlier state")
-        if (seal,) != self._sealed:
+        if (checksum,) != self._checksum:
             self._check_definition(connection)
-            self._sealed = (seal,)
+            self._checksum = (checksum,)
         return revision
 
     def _check_definition(self, connection: sa.Connection) -> None:
-        """Refuse a study that was redefined; its row may be long, and is read only if its seal is new."""
+        """Refuse a study that was redefined; its row may be long, and is read only if its checksum is new."""
         row = connection.execute(WHOLE, {"my": self._id}).mappings().first()
         if row is None:
             raise StudyError(GONE)

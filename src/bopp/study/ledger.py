@@ -19,15 +19,14 @@ from bopp.errors import StudyError, TellError, reading
 from bopp.plain import read_some_params, write_params, write_trial
 from bopp.problem import Problem
 from bopp.space import Params
-from bopp.study import seal
+from bopp.study import checksum
 from bopp.study.known import Known
 from bopp.study.leases import Lease
-from bopp.study.reading import APART, COLUMNS, Reader, uncollected
+from bopp.study.reading import COLUMNS, Reader, uncollected
 from bopp.study.schema import queue, studies, trials
-from bopp.trial import Answer, Trial
+from bopp.trial import DICTS, TEXTS, Answer, Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
-TEXTS = ("error", "traceback", "worker", "notes")
 GONE = "the study is no longer in its store"
 
 # statements that every ask and tell needs, built once
@@ -207,7 +206,7 @@ class Ledger:
         if not connection.execute(sa.select(queue.c.place).where(queue.c.ticket == ticket)).first():
             row = {"ticket": ticket, "study": self._id, "place": place, "popped": False}
             row["params"] = self._text(params)
-            connection.execute(queue.insert().values(seal.sealed(row, seal.QUEUED)))
+            connection.execute(queue.insert().values(checksum.with_checksum(queue, row)))
 
     def requeue(self, connection: sa.Connection, ticket: str, params: Params) -> None:
         """Replace params in the queue."""
@@ -223,14 +222,14 @@ class Ledger:
         row = connection.execute(sa.select(*queue.c).where(waiting)).mappings().first()
         if row is None:
             return False
-        changed = seal.sealed({**self._checked(row), **change}, seal.QUEUED)
+        changed = checksum.with_checksum(queue, {**self._checked(row), **change})
         return connection.execute(queue.update().where(waiting).values(changed)).rowcount == 1
 
     def _checked(self, row: sa.RowMapping) -> dict[str, Any]:
         """A row of the queue, if it is as it was written."""
         of = "" if self._name is None else f" of {self._name!r}"
         what = f"a queued setting{of}, {str(row['params'])[:60]!r},"
-        seal.check(row, seal.QUEUED, what, f"bopp_queue where ticket = {str(row['ticket'])[:40]!r}")
+        checksum.check(queue, row, what, f"bopp_queue where ticket = {str(row['ticket'])[:40]!r}")
         return dict(row)
 
     def _text(self, params: Params) -> str:
@@ -241,9 +240,9 @@ class Ledger:
             return read_some_params(self._space, json.loads(text))
 
     def _written(self, trial: Trial, revision: int) -> dict[str, Any]:
-        """The columns of a trial under its seal."""
+        """The columns of a trial, with their checksum."""
         row = write_trial(self._space, trial)
-        apart = {name: row.pop(name) for name in APART}
+        apart = {name: row.pop(name) for name in DICTS}
         first = next(iter(apart["values"]), None)
         value = apart["values"].pop(first, None)
         more = {name: part for name, part in apart.items() if part}
@@ -257,7 +256,7 @@ class Ledger:
             "more": json.dumps(more, allow_nan=False) if more else None,
             "superseded": json.dumps(past, allow_nan=False) if past else None,
         }
-        return seal.sealed(row, seal.TRIAL)
+        return checksum.with_checksum(trials, row)
 
 
 def number_of(trial: Trial | int) -> int:

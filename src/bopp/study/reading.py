@@ -11,7 +11,6 @@ import gc
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from itertools import repeat
 from json.scanner import make_scanner
 from math import isfinite
@@ -23,19 +22,15 @@ from bopp.errors import BoppError, StudyError, reading
 from bopp.plain import read_number, read_params, read_time, read_trial
 from bopp.problem import Problem
 from bopp.space import Params
-from bopp.study import seal
+from bopp.study import checksum
 from bopp.study.schema import trials
-from bopp.trial import Origin, Trial
+from bopp.trial import DICTS, FIELDS, TEXTS, TIMES, Origin, Trial
 
 Row = Sequence[Any]
 
-NAMES = (*seal.TRIAL, "seal")
-COLUMNS = [trials.c[name] for name in NAMES]  # in the order in which they are sealed
+NAMES = (*checksum.COVERED[trials], "seal")
+COLUMNS = [trials.c[name] for name in NAMES]
 PAST = NAMES.index("superseded")
-APART = ("values", "noise", "measurements")  # the first value has its own column, the rest is in `more`
-MADE_OF = [field.name for field in fields(Trial)]
-FIELDS = [name for name in MADE_OF if name not in APART]
-TEXTS = ("error", "worker", "notes", "traceback", "more")
 STATES, ORIGINS = {"asked", "done", "failed"}, set(get_args(Origin))
 ODD = (BoppError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 AT_ONCE = 5000  # rows
@@ -61,28 +56,28 @@ class Reader:
         return found
 
     def _some(self, rows: Sequence[Row]) -> list[Trial]:
-        if not _sealed(rows):
+        if not _are_as_written(rows):
             for row in rows:
-                self._check_seal(row)
+                self._check(row)
         plain = iter(self._plain([row for row in rows if row[PAST] is None]))
         return [(next(plain) if row[PAST] is None else None) or self._one(row) for row in rows]
 
-    def _check_seal(self, row: Row) -> None:
-        if row[-1] is not None and row[-1] != seal.seal(row[:-1]):
+    def _check(self, row: Row) -> None:
+        if row[-1] is not None and row[-1] != checksum.checksum(row[:-1]):
             number = str(row[1])[:20]
             where = f"bopp_trials where study = {self._id} and number = {number}"
-            raise seal.broken(f"trial {number}{self._of}", where)
+            raise checksum.damaged(f"trial {number}{self._of}", where)
 
     def _one(self, row: Row) -> Trial:
         """The trial in a row, whatever that holds."""
         named = dict(zip(NAMES, row, strict=True))
         with reading(f"trial {str(named['number'])[:20]}{self._of} cannot be read", StudyError):
-            apart = {name: {} for name in APART} | json.loads(named["more"] or "{}")
+            apart = {name: {} for name in DICTS} | json.loads(named["more"] or "{}")
             if named["value"] is not None or named["state"] == "done":  # NULL: it was not measured
                 apart["values"] = {self._names[0]: named["value"], **apart["values"]}
             apart["params"] = json.loads(named["params"])
             apart["superseded"] = json.loads(named["superseded"] or "[]")
-            whole = {name: named[name] for name in FIELDS} | apart
+            whole = {name: named[name] for name in FIELDS if name in named} | apart
             return read_trial(self._problem, whole, named["number"])
 
     def _plain(self, rows: Sequence[Row]) -> Sequence[Trial | None]:
@@ -101,26 +96,14 @@ class Reader:
         if not (texts and words and {int}.issuperset(map(type, row["number"]))):
             raise ValueError("odd")
         answers = list(map(self._answer, row["state"], row["value"], row["more"], row["traceback"]))
-        values, noise, others = zip(*answers, strict=True)
-        return list(
-            map(
-                _made,
-                row["number"],
-                self._params([_whole(text) for text in row["params"]]),
-                row["state"],
-                values,
-                row["error"],
-                row["origin"],
-                map(read_time, row["asked_at"]),
-                map(read_time, row["told_at"]),
-                row["worker"],
-                row["notes"],
-                noise,
-                others,
-                row["traceback"],
-                repeat(()),
-            )
-        )
+        columns: dict[str, Iterable[Any]] = {
+            **row,
+            **{name: map(read_time, row[name]) for name in TIMES},
+            **dict(zip(DICTS, zip(*answers, strict=True), strict=True)),
+            "params": self._params([_whole(text) for text in row["params"]]),
+            "superseded": repeat(()),
+        }
+        return list(map(_made, *(columns[name] for name in FIELDS)))
 
     def _params(self, written: list[Any]) -> Iterable[Params]:
         """All of these params, checked a column at a time where every parameter always applies."""
@@ -145,7 +128,7 @@ class Reader:
                 return {self._names[0]: value}, {}, {}
         apart = {} if more is None else _whole(more)
         values, noise, others = (
-            {key: read_number(one) for key, one in apart.pop(name, {}).items()} for name in APART
+            {key: read_number(one) for key, one in apart.pop(name, {}).items()} for name in DICTS
         )
         if value is not None or state == "done":  # NULL: it was not measured
             values = {self._names[0]: value, **values}
@@ -159,7 +142,7 @@ class Reader:
 def _made(*fields: Any) -> Trial:
     """A trial with these fields: in a third of the time, since a frozen class sets them one by one."""
     trial = object.__new__(Trial)
-    trial.__dict__.update(zip(MADE_OF, fields, strict=True))
+    trial.__dict__.update(zip(FIELDS, fields, strict=True))
     return trial
 
 
@@ -175,13 +158,13 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _sealed(rows: Sequence[Row]) -> bool:
-    """Whether all rows have their seals."""
+def _are_as_written(rows: Sequence[Row]) -> bool:
+    """Whether all rows have their checksums."""
     if not rows:
         return True
-    *columns, seals = zip(*rows, strict=True)
-    texts = map(seal.BETWEEN.join, zip(*map(_texts, columns), strict=True))
-    return tuple(map("%08x".__mod__, map(crc32, map(methodcaller("encode"), texts)))) == seals
+    *columns, checksums = zip(*rows, strict=True)
+    texts = map(checksum.BETWEEN.join, zip(*map(_texts, columns), strict=True))
+    return tuple(map("%08x".__mod__, map(crc32, map(methodcaller("encode"), texts)))) == checksums
 
 
 def _texts(column: Sequence[Any]) -> Iterable[str]:

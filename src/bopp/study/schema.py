@@ -30,31 +30,31 @@ studies = _table(
     recipe=sa.Text,
     created_at=sa.Text,
     paused=sa.Text,  # JSON, the time and the reason; NULL: it is not paused
+    seal=sa.Text,  # checksum of the columns before it; NULL: the row is accepted as it is
     revision=sa.BigInteger,  # grows with every change of a trial, and with every pause
-    seal=sa.Text,  # checksum of all but the revision; NULL: the row is accepted as it is
 )
 
 trials = _table(
     "bopp_trials",
     study=sa.BigInteger,
     number=sa.Integer,
+    revision=sa.BigInteger,  # of the study when the trial last changed
     params=sa.Text,
     state=sa.Text,
     value=sa.Double,  # the first of the declared ones; NULL: there is none, or it was not measured
-    more=sa.Text,  # JSON, or NULL
     error=sa.Text,
-    traceback=sa.Text,
     origin=sa.Text,
     asked_at=sa.Text,
     told_at=sa.Text,
     worker=sa.Text,
     notes=sa.Text,
+    more=sa.Text,  # JSON of the other values, the noise and the measurements, or NULL
+    traceback=sa.Text,
     superseded=sa.Text,  # JSON, or NULL
+    seal=sa.Text,  # as above
     ticket=sa.Text,  # of the ask that holds the trial
     lease=sa.Double,  # seconds; NULL: held until it is told
     lease_until=sa.Double,  # by the clock of the store
-    revision=sa.BigInteger,  # of the study when the trial last changed
-    seal=sa.Text,  # checksum of all but ticket and lease, or NULL as above
 )
 
 queue = _table(
@@ -64,7 +64,7 @@ queue = _table(
     place=sa.BigInteger,
     params=sa.Text,
     popped=sa.Boolean,  # the row stays: a repeated enqueue must find it
-    seal=sa.Text,  # checksum of everything, or NULL as above
+    seal=sa.Text,  # as above
 )
 
 TABLES = (

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from bopp.errors import MissingExtra, TellError
 from bopp.problem import Problem
-from bopp.rows import BREAKS, columns, observed
-from bopp.trial import Trial
+from bopp.rows import BREAKS, FIRST, LAST, columns, observed
+from bopp.trial import TIMES, Trial
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-TIMES = ("asked_at", "told_at")
-TEXTS = ("state", "error", "origin", "worker", "notes", BREAKS)
+WORDS = {*FIRST, *LAST, BREAKS} - {"number", *TIMES}  # columns that are no numbers, even where they are empty
 LARGEST = 2**63  # what pandas can hold as an integer is below this
 
 
@@ -41,9 +40,9 @@ def _series(name: str, cells: list[Any]) -> Series:
         return pandas.Series(pandas.to_datetime(cells, utc=True))
     there = [cell for cell in cells if cell is not None]
     kinds = {type(cell) for cell in there}
-    if name not in TEXTS and (kinds == {int} or name == "number") and all(abs(n) < LARGEST for n in there):
+    if name not in WORDS and (kinds == {int} or name == "number") and all(abs(n) < LARGEST for n in there):
         return pandas.Series(cells, dtype="int64" if len(there) == len(cells) else "Int64")
-    if name not in TEXTS and kinds <= {float}:
+    if name not in WORDS and kinds <= {float}:
         return pandas.Series(cells, dtype="float64")
     if len(there) == len(cells) and kinds in ({bool}, {str}):
         return pandas.Series(cells)

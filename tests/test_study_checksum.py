@@ -14,8 +14,9 @@ import sqlalchemy as sa
 
 from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
 from bopp.errors import BoppError, StoreError
-from bopp.study import schema, seal
+from bopp.study import schema
 from bopp.study.catalogue import find, overview
+from bopp.study.checksum import COVERED, with_checksum
 from bopp.study.definition import Definition
 from bopp.study.ledger import Ledger
 from bopp.study.pauses import Pauses
@@ -125,16 +126,12 @@ def test_every_byte_of_the_file_may_flip(tmp_path: Path, whole: tuple[bytes, See
 
 
 def cells(path: Path) -> list[tuple[str, int, str, Any]]:
-    """Every cell that a seal protects."""
+    """Every cell that a checksum protects."""
     found = []
     with closing(sqlite3.connect(path)) as database:
-        for table, fields in (
-            ("bopp_studies", seal.STUDY),
-            ("bopp_trials", seal.TRIAL),
-            ("bopp_queue", seal.QUEUED),
-        ):
-            for row, *values in database.execute(f"SELECT rowid, {', '.join(fields)} FROM {table}"):
-                found += [(table, row, name, value) for name, value in zip(fields, values, strict=True)]
+        for table, names in COVERED.items():
+            for row, *values in database.execute(f"SELECT rowid, {', '.join(names)} FROM {table.name}"):
+                found += [(table.name, row, name, value) for name, value in zip(names, values, strict=True)]
     return found
 
 
@@ -222,7 +219,7 @@ def test_a_server_is_watched_as_well(postgres_url: str) -> None:
     assert {name: isinstance(found, StoreError) for name, found in left} == dict.fromkeys(seen, True)
 
 
-def test_the_same_row_has_the_same_seal_in_every_database(tmp_path: Path, postgres_url: str) -> None:
+def test_the_same_row_has_the_same_checksum_in_every_database(tmp_path: Path, postgres_url: str) -> None:
     """Copied cell by cell from a file to a server, all rows are as bopp wrote them."""
     path = tmp_path / "a.db"
     fill(f"sqlite:///{path}")
@@ -241,17 +238,30 @@ def test_the_same_row_has_the_same_seal_in_every_database(tmp_path: Path, postgr
     assert everything(postgres_url) == everything(f"sqlite:///{path}")
 
 
-def test_seals_are_for_ever() -> None:
+TRIAL = {"study": 7, "number": 3, "revision": 12, "params": '{"x": 0.1}', "state": "done", "value": 0.1}
+TRIAL |= {"origin": "suggested", "asked_at": "2026-01-01T00:00:00+00:00", "worker": "ü"}
+LATER = {"told_at": "t", "error": "e", "notes": "n", "more": "m", "traceback": "b", "superseded": "s"}
+STUDY = {"id": 7, "name": "s", "seed": "0"}
+QUEUED = {"ticket": "t", "study": 7, "place": 5, "params": '{"x": 0.1}', "popped": False}
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "checksum"),
+    [
+        (schema.trials, TRIAL, "56a79ef4"),
+        (schema.trials, TRIAL | LATER, "9297ba50"),
+        (schema.studies, STUDY, "5ffdc28d"),
+        (schema.studies, STUDY | {"paused": "{}"}, "1c40e422"),
+        (schema.queue, QUEUED, "8e919d2b"),
+        (schema.queue, QUEUED | {"popped": True}, "abbc3caa"),
+    ],
+)
+def test_checksums_are_for_ever(table: sa.TableClause, row: dict[str, Any], checksum: str) -> None:
     """Those of rows that were written once must stay valid."""
-    row = (7, 3, 12, '{"x": 0.1}', "done", 0.1, None, "suggested", "2026-01-01T00:00:00+00:00", None, "ü")
-    assert seal.seal((*row, None, None, None, None)) == "56a79ef4"
-    study = dict.fromkeys(seal.STUDY) | {"id": 7, "name": "s", "seed": "0"}
-    assert seal.sealed(study, seal.STUDY)["seal"] == "5ffdc28d"
-    assert seal.sealed(study | {"paused": "{}"}, seal.STUDY)["seal"] == "1c40e422"
-    assert seal.seal(("t", 7, 5, '{"x": 0.1}', False)) != seal.seal(("t", 7, 5, '{"x": 0.1}', True))
+    assert with_checksum(table, row)["seal"] == checksum
 
 
-def test_every_change_is_sealed(tmp_path: Path) -> None:
+def test_every_change_has_a_checksum(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     url = f"sqlite:///{path}"
     fill(url)
@@ -263,6 +273,8 @@ def test_every_change_is_sealed(tmp_path: Path) -> None:
     wider = PROBLEM.in_space({**PROBLEM.space.parameters, "n": Int(1, 12), "new": Float(0, 1)})
     open_study(url, "named", wider, migrate={"new": 0.5}).close()
     with closing(sqlite3.connect(path)) as database:
-        for table in ("bopp_studies", "bopp_trials", "bopp_queue"):
-            assert database.execute(f"SELECT count(*) FROM {table} WHERE seal IS NULL").fetchone() == (0,)
+        for table in COVERED:
+            assert database.execute(f"SELECT count(*) FROM {table.name} WHERE seal IS NULL").fetchone() == (
+                0,
+            )
     everything(url)
