@@ -361,13 +361,13 @@ def test_an_import_that_breaks_off_leaves_nothing(
 ) -> None:
     from bopp.study.ledger import Ledger
 
-    add_all, before = Ledger.add_all, dump(target)
+    add, before = Ledger.add, dump(target)
 
     def full(self: Ledger, connection: Any, trials: Sequence[Trial], revision: int, claims: Any) -> None:
-        add_all(self, connection, trials[:5], revision, claims[:5])
+        add(self, connection, trials[:5], revision, claims[:5])
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Ledger, "add_all", full)
+    monkeypatch.setattr(Ledger, "add", full)
     with pytest.raises(StoreError, match="full"):
         imported(target, content)
     assert dump(target) == before

@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
-from bopp.errors import BoppError, NoResultError, SpaceError, TellError
+from bopp.errors import BoppError, ConfigError, NoResultError, SpaceError, TellError
 from bopp.legible import cell, from_cell
 from bopp.number import Float, Int
 from bopp.option import typed
@@ -101,6 +102,16 @@ def read_csv(problem: Problem, text: str, value: str | None = None) -> tuple[lis
     names, rows = _csv_table(problem, text)
     trials = observed(problem, names, rows, value)
     return trials, len(rows) - len(trials)
+
+
+def read_text(file: Path) -> str:
+    """The text of a CSV file, with the ends of lines as they are."""
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: wanted UTF-8, got {error.object[error.start : error.end]!r}") from None
 
 
 def read_pairs(problem: Problem, text: str, value: str | None = None) -> list[tuple[Params, float]]:

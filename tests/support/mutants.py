@@ -38,8 +38,8 @@ from typing import Any
 AREAS = {  # modules below src/bopp, and their share of the mutants
     "storage": (
         40,
-        """study/asking study/catalogue study/checksum study/corrections study/definition study/exchange
-        study/following study/ledger study/observing study/reading study/schema study/sqlite study/store""",
+        """study/asking study/catalogue study/checksum study/definition study/exchange study/following
+        study/ledger study/reading study/recording study/schema study/sqlite study/store""",
     ),
     "codec": (25, "parts plain problem rows trial"),
     "engine": (

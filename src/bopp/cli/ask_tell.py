@@ -11,7 +11,7 @@ from bopp.cli.source import STUDY, In, Json, Name, Named, Source
 from bopp.cli.table import print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import BoppError, ConfigError
-from bopp.rows import read_csv
+from bopp.rows import read_csv, read_text
 from bopp.study.opening import held_open
 from bopp.study.typed import shown_values, typed_params, typed_values
 
@@ -79,13 +79,11 @@ def observe(
     column: Annotated[str | None, typer.Option(help="Of the value in the table, if not its name.")] = None,
 ) -> None:
     """Add a result that was never asked for; or with --csv a table of them, all or none."""
-    from bopp.study.observing import text_of
-
     if csv is not None and (value is not None or noise is not None):
         raise ConfigError("wanted either --csv or a value with its params, got both")
     if csv is None and (value is None or not params or column is not None):
         raise ConfigError("wanted a value and all params, each as name=value, or --csv FILE")
-    text = None if csv is None else text_of(csv)
+    text = None if csv is None else read_text(csv)
     with held_open(source, name) as study:
         if text is None:
             answer = typed_values(study.problem, value or "")

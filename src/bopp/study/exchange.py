@@ -63,9 +63,8 @@ def imported(url: str, content: bytes, name: str | None = None) -> str:
             raise StudyError(f"there is a study {name!r} already: import under another name")
         row = catalogue.create(connection, name, _columns(head), created_at)
         ledger = Ledger(row["id"], problem)
-        free = [0.0 if trial.state == "asked" else None for trial in trials]
-        claims = [Claim(new_ticket(), one, one) for one in free]
-        ledger.add_all(connection, trials, ledger.lock(connection), claims)
+        claims = [Claim.free() if trial.state == "asked" else Claim(new_ticket()) for trial in trials]
+        ledger.add(connection, trials, ledger.lock(connection), claims)
 
     with Store(url, "create") as store:
         store.write(add, alone=True)

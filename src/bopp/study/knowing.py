@@ -17,11 +17,10 @@ from bopp.legible import brief
 from bopp.problem import Problem
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.result import Result
-from bopp.rows import read_pairs
+from bopp.rows import read_pairs, read_text
 from bopp.study import catalogue, exchange
 from bopp.study.address import censored, is_url, placed, shown, understood
 from bopp.study.function import python_objective
-from bopp.study.observing import text_of
 from bopp.study.sources import FILE, OPTION, Taught
 from bopp.study.tables import Number, Reference, Text, Way, Whole, one_of, read_table
 from bopp.study.tables import shown as shown_value
@@ -70,7 +69,7 @@ class CheapTable:
         if self.csv is None:
             return python_objective(str(self.python), folder)
         file = folder / self.csv
-        text = text_of(file)
+        text = read_text(file)
         try:
             return read_pairs(problem, text, self.column)
         except BoppError as error:

@@ -56,11 +56,16 @@ RUNNING = (
 
 @dataclass(frozen=True)
 class Claim:
-    """A worker's hold on a trial: for `seconds` unless renewed, or until it is told if that is None."""
+    """A worker's hold on a trial: for `lease` seconds unless renewed, or until it is told if that is None."""
 
     ticket: str
-    seconds: float | None = None
-    until: float | None = None
+    lease: float | None = None
+    lease_until: float | None = None
+
+    @staticmethod
+    def free() -> Claim:
+        """The claim of nobody: whoever asks next gets the trial."""
+        return Claim(new_ticket(), 0.0, 0.0)
 
 
 class Ledger:
@@ -128,19 +133,12 @@ class Ledger:
         rows = connection.execute(CLAIMED, {"my_ticket": ticket}).all()
         return self._reader.read(rows)[0] if rows else None
 
-    def add(self, connection: sa.Connection, trial: Trial, revision: int, claim: Claim) -> None:
-        """Insert a new trial."""
-        self.add_all(connection, [trial], revision, [claim])
-
-    def add_all(
+    def add(
         self, connection: sa.Connection, new: Sequence[Trial], revision: int, claims: Sequence[Claim]
     ) -> None:
         """Insert new trials."""
-        rows = [
-            {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
-            | self._written(trial, revision)
-            for trial, claim in zip(new, claims, strict=True)
-        ]
+        pairs = zip(new, claims, strict=True)
+        rows = [{**self._written(trial, revision), **vars(claim)} for trial, claim in pairs]
         if rows:
             connection.execute(trials.insert(), rows)
 
@@ -150,12 +148,10 @@ class Ledger:
         if connection.execute(CHANGE, {"my": self._id, "my_number": trial.number, **row}).rowcount != 1:
             raise StudyError(f"trial {trial.number} is no longer in its store")
 
-    def reopen(self, connection: sa.Connection, trial: Trial, revision: int) -> None:
-        """Replace the trial of this number, and hand it to whoever asks next."""
-        self.change(connection, trial, revision)
-        mine = (trials.c.study == self._id) & (trials.c.number == trial.number)
-        free = {"ticket": new_ticket(), "lease": 0.0, "lease_until": 0.0}
-        connection.execute(trials.update().where(mine).values(**free))
+    def hand_out(self, connection: sa.Connection, number: int) -> None:
+        """Let whoever asks next have a trial, and nobody who had it before."""
+        mine = (trials.c.study == self._id) & (trials.c.number == number)
+        connection.execute(trials.update().where(mine).values(**vars(Claim.free())))
 
     def leases(self, connection: sa.Connection, numbers: Sequence[int] | None = None) -> list[Lease]:
         """The leases of trials under way, which would go to another if their worker fell silent.
@@ -176,11 +172,10 @@ class Ledger:
         known = self.claimed(connection, lease.ticket)
         if known is None:
             return False
-        held = {"ticket": claim.ticket, "lease": claim.seconds, "lease_until": claim.until}
         same = (trials.c.ticket == lease.ticket) & (trials.c.lease_until == lease.until)
         taken = trials.update().where(same, trials.c.state == "asked")
         row = self._written(replace(known, worker=worker), revision)
-        return connection.execute(taken.values(**row, **held)).rowcount == 1
+        return connection.execute(taken.values(**row, **vars(claim))).rowcount == 1
 
     def renew(self, connection: sa.Connection, tickets: list[str], until: float) -> None:
         """Extend leases. This takes no revision: nobody's view of the trials changes."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, cast, overload
 import sqlalchemy as sa
 
 from bopp import log, pseudo
-from bopp.arguments import checked_count, checked_recipe, checked_text, failed
+from bopp.arguments import checked_count, checked_recipe, failed
 from bopp.called import Function, called
-from bopp.errors import BoppError, LateTell, StoreError, StudyError, TellError
+from bopp.errors import BoppError, StoreError, StudyError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
 from bopp.problem import Direction, Problem
@@ -27,17 +27,16 @@ from bopp.run.progress import found, meter
 from bopp.space import Params, Space
 from bopp.study import sources
 from bopp.study.asking import Asking
-from bopp.study.corrections import Corrections
 from bopp.study.definition import Definition, rewrite_recipe
 from bopp.study.following import Following
-from bopp.study.ledger import LONGEST_TEXT, Claim, Ledger, new_ticket, number_of, storable, storable_answer
-from bopp.study.observing import add_all, from_elsewhere
+from bopp.study.ledger import Ledger, new_ticket, number_of, storable_answer
 from bopp.study.pauses import Pause, Pauses, checked
+from bopp.study.recording import Recording
 from bopp.study.runner import run_study
 from bopp.study.sources import Taught, taught
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
-from bopp.trial import Answer, Trial
+from bopp.trial import Trial
 from bopp.view.prediction import accounts_of
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Study:
         self._pauses = Pauses(self._ledger, definition.id)
         self._recipe, self._knowledge = recipe, knowledge  # as they were given, with functions of your own
         self._begin()
-        self._corrections = Corrections(store, self._ledger)
+        self._recording = Recording(store, self._ledger, self._tickets)
 
     @property
     def name(self) -> str:
@@ -236,7 +235,9 @@ class Study:
                 measured; further names are kept with the trial as measurements.
             noise: the standard deviation of this measurement, where it is known, or a dict of them by name.
         """
-        return self._settle(trial, self.problem.answer(value, noise))
+        told = self._recording.tell(trial, self.problem.answer(value, noise))
+        log.told(told, self.name)
+        return told
 
     def fail(self, trial: Trial | int, error: str, traceback: str | None = None) -> Trial:
         """Record that a trial failed, and why.
@@ -246,11 +247,13 @@ class Study:
             error: what went wrong, in a line.
             traceback: where, as Python prints it.
         """
-        return self._settle(trial, failed(error, traceback))
+        told = self._recording.tell(trial, failed(error, traceback))
+        log.told(told, self.name)
+        return told
 
     def retry(self, *trials: Trial | int, reason: str = "retried") -> list[Trial]:
         """Have failed trials, or all that failed if none is named, evaluated again by whoever asks next."""
-        return self._corrections.retry(trials, reason)
+        return self._recording.correct(trials, Trial.reopened, reason)
 
     def amend(self, trial: Trial | int, value: Any, reason: str, noise: Any = None) -> Trial:
         """Put another value in place of the one that was told; what it was stays in the trial's record.
@@ -261,11 +264,12 @@ class Study:
             reason: why it is changed, in words.
             noise: as in `tell`.
         """
-        return self._corrections.amend(trial, self.problem.answer(value, noise), reason)
+        answer = storable_answer(self.problem.answer(value, noise))
+        return self._recording.correct([trial], lambda known, *why: known.amended(answer, *why), reason)[0]
 
     def drop(self, trial: Trial | int, reason: str) -> Trial:
         """Let a trial no longer count, for suggestions and budget; what it was stays in its record."""
-        dropped = self._corrections.drop(trial, reason)
+        [dropped] = self._recording.correct([trial], Trial.dropped, reason)
         self._tickets.lose(dropped.number)
         return dropped
 
@@ -277,22 +281,17 @@ class Study:
             value: as in `tell`.
             noise: as in `tell`.
         """
-        answer = storable_answer(self.problem.answer(value, noise))
-        observe = partial(self._observe, self.space.check(params), answer, new_ticket())
-        told = self._store.write(observe)
-        log.told(told, self.name)
-        return told
+        answer = self.problem.answer(value, noise)
+        trial = Trial(0, self.space.check(params)).told(answer, None)
+        return self.observe_all([trial])[0]
 
     def observe_all(self, trials: Iterable[Trial]) -> tuple[Trial, ...]:
         """Record finished trials from elsewhere, such as those of `Result.from_pandas`: all of them or none.
 
         They get new numbers here; trials under way and dropped ones are left out.
         """
-        new = [from_elsewhere(self.problem, trial) for trial in trials if trial.state in ("done", "failed")]
-        if not new:
-            return ()
-        tickets = [new_ticket() for _ in new]
-        told = self._store.write(partial(add_all, self._store, self._ledger, new, tickets))
+        finished = [trial for trial in trials if trial.state in ("done", "failed")]
+        told = self._recording.add(self.problem, finished)
         for trial in told:
             log.told(trial, self.name)
         return told
@@ -304,7 +303,7 @@ class Study:
 
     def note(self, trial: Trial | int, text: str) -> Trial:
         """Keep a note with a trial, below any earlier ones."""
-        return self._store.write(partial(self._note, trial, storable(checked_text("note", text))))
+        return self._recording.note(trial, text)
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial that is held here: whoever asks next gets it."""
@@ -435,70 +434,5 @@ class Study:
 
     def _begin(self) -> None:
         """Suggest as the definition says now."""
-        self._asking = Asking(
-            self._store,
-            self._ledger,
-            self._tickets,
-            self._pauses,
-            self._definition,
-            self._recipe,
-            self._knowledge,
-        )
-
-    def _settle(self, trial: Trial | int, answer: Answer) -> Trial:
-        number, answer = number_of(trial), storable_answer(answer)
-        try:
-            told = self._store.write(partial(self._tell, trial, answer))
-        except LateTell:
-            self._tickets.lose(number)
-            raise
-        except StoreError as lost:
-            raise StoreError(f"{lost} (trial {number} still has to be told {answer})", url=lost.url) from lost
-        self._tickets.told(number)
-        log.told(told, self.name)
-        return told
-
-    def _tell(self, trial: Trial | int, answer: Answer, connection: sa.Connection) -> Trial:
-        revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)
-        taken = self._was_taken(known, connection)
-        if taken and known.state == "asked" and answer.error is not None:
-            raise LateTell(
-                f"trial {known.number} went to {known.worker} meanwhile; the failure here is dropped",
-                trial=known.number,
-            )
-        try:
-            told = known.told(answer, self._store.now(connection).utc)
-        except TellError as refused:
-            if taken:
-                raise LateTell(f"{refused}: somebody else told it meanwhile", trial=known.number) from None
-            raise
-        if told is not known:
-            self._ledger.change(connection, told, revision)
-        return told
-
-    def _was_taken(self, known: Trial, connection: sa.Connection) -> bool:
-        """Whether a trial that was asked for here went to somebody else, or was told by somebody else."""
-        tickets = self._tickets.of(known.number)
-        if not tickets:
-            return False
-        claimed = (self._ledger.claimed(connection, ticket) for ticket in tickets)
-        return known.state != "asked" or not any(claimed)
-
-    def _observe(self, params: Params, answer: Answer, ticket: str, connection: sa.Connection) -> Trial:
-        now, revision = self._store.now(connection), self._ledger.lock(connection)
-        if done := self._ledger.claimed(connection, ticket):
-            return done
-        told = self._asking.begun(connection, params, "observed", now).told(answer, now.utc)
-        self._ledger.add(connection, told, revision, Claim(ticket))
-        return told
-
-    def _note(self, trial: Trial | int, text: str, connection: sa.Connection) -> Trial:
-        revision, known = self._ledger.lock(connection), self._ledger.find(connection, trial)
-        notes = (known.notes or "").splitlines()
-        if not text or text.splitlines() == notes[-len(text.splitlines()) :]:
-            return known  # noted before: a repeated call after a lost connection must not note it twice
-        noted = replace(known, notes="\n".join([*notes, text]))
-        if notes and len(noted.notes or "") > LONGEST_TEXT:
-            raise TellError(f"the notes of trial {known.number} take at most {LONGEST_TEXT} characters")
-        self._ledger.change(connection, noted, revision)
-        return noted
+        shared = (self._store, self._ledger, self._tickets, self._pauses)
+        self._asking = Asking(*shared, self._definition, self._recipe, self._knowledge)
