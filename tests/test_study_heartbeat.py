@@ -71,15 +71,20 @@ def test_one_thread_renews_all_trials_of_a_study_and_ends_with_them(study: Study
     assert not again.is_alive()
 
 
-def test_a_study_that_is_dropped_leaves_its_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lease", [LEASE, 600.0])
+def test_a_study_that_is_dropped_leaves_its_trial(
+    tmp_path: Path, lease: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(identity, "is_dead", lambda worker: False)
     before, url = hearts(), f"sqlite:///{tmp_path}/a.db"
-    study = opened(url, lease=LEASE)
+    study = opened(url, lease=lease)
     study.ask()
+    [heart] = hearts() - before
     del study
     gc.collect()
-    assert not left_alone(url, 60.0)
-    wait_until(lambda: hearts() <= before)
+    heart.join(30.0)  # its next beat may be later
+    assert not heart.is_alive()
+    assert lease > LEASE or not left_alone(url, 60.0)
 
 
 @pytest.mark.parametrize("where", ["memory", "until told"])
@@ -88,7 +93,7 @@ def test_where_nobody_else_can_take_a_trial_nothing_is_renewed(tmp_path: Path, w
     url, lease = ("sqlite://", 60.0) if where == "memory" else (f"sqlite:///{tmp_path}/a.db", None)
     with opened(url, lease=lease) as study:
         study.ask()
-        assert hearts() == before
+        assert hearts() <= before  # one of an earlier test may end meanwhile
 
 
 def test_faults_that_pass_are_outlived(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

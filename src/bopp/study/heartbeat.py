@@ -17,10 +17,10 @@ from contextlib import suppress
 def start(renew: Callable[[], bool], every: float) -> threading.Event:
     """Call a method every so many seconds until it returns false; the event ends that sooner.
 
-    The thread holds the object of the method weakly, so it ends after a study that nobody closed, too.
+    The thread holds the object of the method weakly, so it ends with a study that nobody closed, too.
     """
     end = threading.Event()
-    arguments = (weakref.WeakMethod(renew), every, end)
+    arguments = (weakref.WeakMethod(renew, lambda _: end.set()), every, end)
     threading.Thread(target=_beat, args=arguments, name="bopp heartbeat", daemon=True).start()
     return end
 
