@@ -401,6 +401,22 @@ def test_a_wait_costs_next_to_nothing(file: str) -> None:
         assert study.trials == ()
 
 
+def test_ctrl_c_ends_a_wait_at_once(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting(Silent):
+        def paused(self, since: str | None) -> None:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    for pause in ("LOOK", "RARELY"):
+        monkeypatch.setattr(runner, pause, 3 * PATIENCE)  # seconds to the next look
+    with opened(file) as study:
+        study.pause()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, bowl, 3, 1, None, None, Limits.from_now(None, None, None), Interrupting())
+        assert time.monotonic() - began < PATIENCE
+        assert study.trials == ()
+
+
 @pytest.mark.usefixtures("often")
 def test_a_paused_run_suggests_what_one_does_that_never_was(file: str) -> None:
     recipe = Recipe.default()
