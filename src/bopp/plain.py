@@ -58,40 +58,10 @@ def read_problem(space: Space, row: Mapping[str, Any]) -> Problem:
 
 
 def write_params(space: Space, params: Params) -> dict[str, Any]:
-    """The values of params; an option that JSON would change is written as its index in the list."""
-    known = space.parameters
-    return {name: known[name].to_json(value) if name in known else value for name, value in params.items()}
+    """The values of params; an option that JSON would change is written as its index in the list.
 
-
-def read_params(space: Space, row: Mapping[str, Any]) -> Params:
-    """The params that `write_params` wrote."""
-    return space.check(_read_values(space, row))
-
-
-def read_some_params(space: Space, row: Mapping[str, Any]) -> Params:
-    """Some of the params, as `write_params` wrote them."""
-    return space.check_part(_read_values(space, row))
-
-
-def _read_values(space: Space, row: Mapping[str, Any]) -> Params:
-    known = space.parameters
-    return {name: known[name].from_json(value) if name in known else value for name, value in row.items()}
-
-
-def _read_any_params(space: Space, row: Mapping[str, Any]) -> Params:
-    """Params as they were written, which need not fit the space any more."""
-    known = space.parameters
-    found = {}
-    for name, value in row.items():
-        try:
-            found[name] = known[name].from_json(value)
-        except (KeyError, BoppError):
-            found[name] = value
-    return found
-
-
-def _write_any_params(space: Space, params: Params) -> dict[str, Any]:
-    """Params that need not fit the space any more; a value that JSON cannot hold is written as its text."""
+    What does not fit the space any more is written as it is, or as its text if JSON cannot hold it.
+    """
     written: dict[str, Any] = {}
     for name, value in params.items():
         try:
@@ -101,18 +71,38 @@ def _write_any_params(space: Space, params: Params) -> dict[str, Any]:
     return written
 
 
+def read_params(space: Space, row: Mapping[str, Any]) -> Params:
+    """The params that `write_params` wrote, if they fit the space."""
+    return space.check(_read_values(space, row))
+
+
+def read_some_params(space: Space, row: Mapping[str, Any]) -> Params:
+    """Some of the params, as `write_params` wrote them, if they fit the space."""
+    return space.check_part(_read_values(space, row))
+
+
+def _read_values(space: Space, row: Mapping[str, Any]) -> Params:
+    """Params as they were written, which need not fit the space any more."""
+    found = {}
+    for name, value in row.items():
+        try:
+            found[name] = space.parameters[name].from_json(value)
+        except (KeyError, BoppError):
+            found[name] = value
+    return found
+
+
 def write_trial(space: Space, trial: Trial) -> dict[str, Any]:
     """Every field of a trial."""
-    write = write_params if trial.counts else _write_any_params
     past = [_write_answer(one) for one in trial.superseded]
-    return {**_write_answer(trial), "params": write(space, trial._params), "superseded": past}
+    return {**_write_answer(trial), "params": write_params(space, trial._params), "superseded": past}
 
 
 def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
     """The trial that `write_trial` wrote, if it is a valid one."""
     if row.keys() != FIELDS.keys() or type(row["number"]) is not int:
         raise BoppError(f"wanted trial {number}, got {dict(row)!r}")
-    params = read_params if row["state"] != "dropped" else _read_any_params
+    params = read_params if row["state"] != "dropped" else _read_values
     read: dict[str, Any] = {
         "params": params(problem.space, row["params"]),
         "origin": one_of(get_args(Origin), row["origin"]),

@@ -31,9 +31,13 @@ HINTS = {
 """What a database says, and what the user may do about it."""
 
 
+def _cause(error: Exception) -> BaseException | None:
+    return error.orig if isinstance(error, exc.DBAPIError) else error
+
+
 def passes(error: Exception) -> bool:
     """Whether the same transaction may succeed a little later."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    cause = _cause(error)
     if isinstance(cause, sqlite3.Error):
         return "database is locked" in str(cause)
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
@@ -46,7 +50,7 @@ def passes(error: Exception) -> bool:
 
 def locked(error: Exception) -> bool:
     """Whether another transaction is in the way."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    cause = _cause(error)
     return getattr(cause, "sqlstate", None) == "55P03" or (
         isinstance(cause, sqlite3.Error) and "database is locked" in str(cause)
     )
@@ -54,7 +58,7 @@ def locked(error: Exception) -> bool:
 
 def not_now(error: Exception) -> bool:
     """Whether a server is there and takes no connection for the time being."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
+    cause = _cause(error)
     state = getattr(cause, "sqlstate", None)
     if state is not None:
         return state in ("53300", "57P03")
@@ -63,13 +67,11 @@ def not_now(error: Exception) -> bool:
 
 def left_half_done(error: Exception) -> bool:
     """Whether a killed writer left a journal, which SQLite has to roll back before anybody can read."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    return getattr(cause, "sqlite_errorname", None) == "SQLITE_READONLY_ROLLBACK"
+    return getattr(_cause(error), "sqlite_errorname", None) == "SQLITE_READONLY_ROLLBACK"
 
 
 def reason(error: Exception) -> str:
     """What went wrong, in one line, with a hint where there is one."""
-    cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    text = " ".join(str(cause).split())
+    text = " ".join(str(_cause(error)).split())
     hints = [hint for phrase, hint in HINTS.items() if phrase in text]
     return f"{text}; {hints[0]}" if hints else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,23 +13,18 @@ from bopp.problem import Problem
 from bopp.trial import Trial
 
 
+@dataclass(eq=False)
 class Known:
     """All trials up to a revision; never changed, so that several threads may look at it.
 
     `begun` is what they cost of the budget, in real evaluations.
     """
 
-    def __init__(self, problem: Problem, trials: tuple[Trial, ...], revision: int, begun: float):
-        self.trials = trials
-        self.revision = revision
-        self.begun = begun
-        self._problem = problem
-        self._points: Array | None = None
-
-    @staticmethod
-    def nothing(problem: Problem) -> Known:
-        """What is known of a study before it is read."""
-        return Known(problem, (), 0, 0)
+    problem: Problem
+    trials: tuple[Trial, ...] = ()
+    revision: int = 0
+    begun: float = 0.0
+    _points: Array | None = None
 
     def after(self, changed: Sequence[Trial], revisions: Sequence[int]) -> Known:
         """What is known after these trials, in order, were added or changed in these revisions."""
@@ -45,20 +41,20 @@ class Known:
         for trial in again:
             trials[trial.number] = trial
         trials += new
-        known = Known(self._problem, tuple(trials), max([self.revision, *revisions]), begun)
+        known = Known(self.problem, tuple(trials), max([self.revision, *revisions]), begun)
         if self._points is not None:
             known._points = np.vstack([self._points, np.empty((len(new), self._points.shape[1]))])
             for trial in changed:
-                known._points[trial.number] = self._problem.point(trial)
+                known._points[trial.number] = self.problem.point(trial)
         return known
 
     def history(self) -> History:
         """The trials as the engine sees them."""
         if self._points is None:
-            rows = [self._problem.point(trial) for trial in self.trials]
-            self._points = np.array(rows).reshape(-1, self._problem.space.dimension)
-        return self._problem.history(self.trials, self._points)
+            rows = [self.problem.point(trial) for trial in self.trials]
+            self._points = np.array(rows).reshape(-1, self.problem.space.dimension)
+        return self.problem.history(self.trials, self._points)
 
     def _cost(self, trial: Trial) -> float:
         """What it costs of the budget."""
-        return self._problem.cost(trial) if trial.counts and trial.origin != "observed" else 0
+        return self.problem.cost(trial) if trial.counts and trial.origin != "observed" else 0

@@ -45,9 +45,7 @@ class Watch:
         """The leases whose worker is dead, and those that ran out and have not been renewed since."""
         seen, before = time.monotonic(), self._suspects
         suspects = {lease: before.get(lease, seen) for lease in leases if lease.ran_out(now)}
-        self._suspects = (
-            suspects  # another thread may have put its own there meanwhile: who looks last counts
-        )
+        self._suspects = suspects  # of several threads, the one that looks last counts
         return [
             lease
             for lease in leases

@@ -80,7 +80,7 @@ class Ledger:
         self._space = problem.space
         self._name = name
         self._reader = Reader(id, problem, name)
-        self._known = Known.nothing(problem)
+        self._known = Known(problem)
         self._queue_read = False
 
     def trials(self, connection: sa.Connection) -> tuple[Trial, ...]:
