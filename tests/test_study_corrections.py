@@ -10,7 +10,6 @@ import pytest
 from bopp import Float, Int, Recipe, Study, delete_study, open_study
 from bopp.errors import LateTell, ObjectiveError, StudyError, TellError
 from bopp.study.exchange import exported, imported
-from support.studies import repeat_writes
 
 SPACE = {"x": Float(0, 1), "n": Int(1, 5)}
 
@@ -150,21 +149,6 @@ def test_nothing_is_taken_back_without_a_reason_and_an_unknown_trial_is_named(st
         with pytest.raises(TellError, match=f"trial {number} "):
             study.drop(number, "away")  # type: ignore[arg-type]
     assert study.trials[0].value == 1.0
-
-
-def test_a_repeated_transaction_corrects_once(
-    study: Study, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told(study, 1.0, None)
-    repeat_writes(monkeypatch)
-    study.amend(0, 2.0, "once")
-    study.retry(1)
-    study.note(0, "cold")
-    assert [len(trial.superseded) for trial in study.trials] == [1, 1]
-    assert study.trials[0].notes == "cold"
-    delete_study(url, "s")
-    with pytest.raises(StudyError, match="no study 's'"):
-        delete_study(url, "s")
 
 
 def test_the_record_survives_export_and_import(study: Study, url: str) -> None:

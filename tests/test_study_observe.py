@@ -6,7 +6,6 @@ import pytest
 
 from bopp import Float, Optimizer, Recipe, Trial, open_study
 from bopp.errors import SpaceError, TellError
-from support.studies import repeat_writes
 
 SPACE = {"x": Float(0, 1)}
 
@@ -75,13 +74,3 @@ def test_one_that_does_not_fit_keeps_all_out(wrong: Trial, error: type[Exception
         with pytest.raises(error, match="wanted a"):
             study.observe_all([*trials(), wrong])
         assert study.trials == ()
-
-
-def test_a_transaction_whose_end_was_not_heard_of_is_not_done_twice(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_study(url, "s", SPACE) as study:
-        repeat_writes(monkeypatch)
-        kept = study.observe_all(trials())
-        assert [trial.number for trial in kept] == [0, 1, 2]
-        assert study.trials == kept

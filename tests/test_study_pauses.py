@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from bopp.study.exchange import exported, imported
 from bopp.study.ledger import LONGEST_TEXT
 from bopp.study.pauses import Pause
 from bopp.study.runner import run_study
-from support.stores import engine_of
+from support.stores import engine_of, execute
 from support.studies import PATIENCE, wait_for
 from support.workers import SPACE, bowl, kept, opened, started, succeeded
 
@@ -246,12 +245,6 @@ def test_a_pause_that_cannot_be_read_is_refused(tmp_path: Path, file: str, text:
         for use in (lambda: study.paused, study.ask, study.pause, study.resume):
             with pytest.raises(StudyError, match="cannot be read"):
                 use()
-
-
-def execute(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(statement, values)
-        database.commit()
 
 
 @pytest.mark.fault(42)

@@ -20,12 +20,13 @@ from bopp.study import identity
 from bopp.study.reading import Reader
 from support.commands import Bopp
 from support.faults import Figure
+from support.stores import execute
 
 RANDOM = Recipe.random()
 PLAIN = Problem(
     {"rate": Float(1e-5, 1, log=True), "n": Int(1, 9), "kind": Choice(["a", "b"]), "x": Float(0, 1)}
 )
-NAMED = Problem({"x": Float(0, 1), "c": Choice([(1, 2), "a"])}, {"e": "minimize"}, [AtMost("m", 9.0)])
+NAMED = Problem({"x": Float(0, 1), "c": Choice([(1, 2), "a"])}, {"e": "minimize"}, [AtMost("d", 9.0)])
 BRANCHES = Problem({"kind": Choice(["a", "b"]), "x": Float(0, 1, when={"kind": ["a"]})})
 
 
@@ -36,12 +37,6 @@ def observed(problem: Problem, count: int) -> list[Trial]:
     ]
     values = [dict.fromkeys(problem.names, number / 3) for number in range(count)]
     return [Trial(i, params, "done", one) for i, (params, one) in enumerate(zip(points, values, strict=True))]
-
-
-def change(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(statement, values)
-        database.commit()
 
 
 @pytest.mark.parametrize("problem", [PLAIN, NAMED, BRANCHES], ids=["plain", "named", "branches"])
@@ -63,10 +58,13 @@ def test_rows_read_at_once_are_those_read_one_by_one(
         extra = dict.fromkeys(problem.names, 0.5) | {"host": "müller", "nan": math.nan, "inf": -math.inf}
         study.tell(study.ask(), extra, noise={problem.names[0]: 0.1})
         study.fail(study.ask(), "broke", "Traceback")
+        for measured in problem.names:  # the others are gaps
+            study.tell(study.ask(), {**dict.fromkeys(problem.names), measured: 0.5})
         study.ask()
+        trials = study.trials
         with monkeypatch.context() as patch, open_study(url, "a", read_only=True) as other:
             patch.setattr(Reader, "_one", never)
-            assert len(other.trials) == 15
+            assert repr(other.trials) == repr(trials)
         study.tell(study.ask(), {problem.names[0]: math.nan, "seconds": 3})
         study.note(study.ask(), "a note")
         study.drop(3, "the wrong one")
@@ -76,7 +74,7 @@ def test_rows_read_at_once_are_those_read_one_by_one(
     monkeypatch.setattr(Reader, "_plain", slowly)
     with open_study(url, "a", read_only=True) as study:
         assert repr(study.trials) == repr(at_once)  # with the order of names; and NaN is not equal to itself
-    assert one_by_one == [15]
+    assert one_by_one == [len(at_once) - 2]
 
 
 def cpu(work: Callable[[], Any]) -> float:
@@ -145,16 +143,16 @@ def test_a_hostile_study_does_not_hide_the_others(tmp_path: Path, bopp: Bopp) ->
             study.tell(study.ask(), 1.0)
             study._tickets.lease = None  # so that closing does not give it back
             study.ask()
-    change(path, "UPDATE bopp_studies SET seal = NULL")
-    change(path, "UPDATE bopp_trials SET seal = NULL, lease = 60.0, lease_until = 0.0 WHERE state = 'asked'")
+    execute(path, "UPDATE bopp_studies SET seal = NULL")
+    execute(path, "UPDATE bopp_trials SET seal = NULL, lease = 60.0, lease_until = 0.0 WHERE state = 'asked'")
     mine = "study = (SELECT id FROM bopp_studies WHERE name = ?)"
     worker = f"{host}/{'9' * 5000}/{birth}"
-    change(path, f"UPDATE bopp_trials SET worker = ?, seal = NULL WHERE {mine}", worker, "pid")
-    change(path, f"UPDATE bopp_trials SET revision = ?, seal = NULL WHERE {mine}", -(2**63), "low")
-    change(path, f"UPDATE bopp_trials SET revision = ?, seal = NULL WHERE {mine}", 2**63 - 1, "high")
-    change(path, "UPDATE bopp_studies SET seed = 'true' WHERE name = 'seed'")
-    change(path, f"UPDATE bopp_trials SET error = CAST(x'fffe' AS TEXT), seal = NULL WHERE {mine}", "text")
-    change(path, "UPDATE bopp_studies SET name = ? WHERE name = 'odd'", "o\x1b[31m\ndd")
+    execute(path, f"UPDATE bopp_trials SET worker = ?, seal = NULL WHERE {mine}", worker, "pid")
+    execute(path, f"UPDATE bopp_trials SET revision = ?, seal = NULL WHERE {mine}", -(2**63), "low")
+    execute(path, f"UPDATE bopp_trials SET revision = ?, seal = NULL WHERE {mine}", 2**63 - 1, "high")
+    execute(path, "UPDATE bopp_studies SET seed = 'true' WHERE name = 'seed'")
+    execute(path, f"UPDATE bopp_trials SET error = CAST(x'fffe' AS TEXT), seal = NULL WHERE {mine}", "text")
+    execute(path, "UPDATE bopp_studies SET name = ? WHERE name = 'odd'", "o\x1b[31m\ndd")
     ended = bopp("status", url)
     assert ended.code == 0
     rows = {line.split()[0]: line for line in ended.out.splitlines()}
@@ -198,7 +196,7 @@ def test_hostile_definitions_are_refused_in_words(tmp_path: Path, column: str) -
     url, path = f"sqlite:///{tmp_path}/a.db", tmp_path / "a.db"
     open_study(url, "a", {"x": Float(0, 1)}, recipe=RANDOM).close()
     for text in HOSTILE[column]:
-        change(path, f"UPDATE bopp_studies SET seal = NULL, {column} = ?", text)
+        execute(path, f"UPDATE bopp_studies SET seal = NULL, {column} = ?", text)
         with pytest.raises(StudyError, match=r"the study 'a' cannot be read|wanted") as refused:
             open_study(url, "a", read_only=True)
         assert len(str(refused.value)) < 2000

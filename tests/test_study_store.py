@@ -19,13 +19,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bopp import Choice, Float, Int, Recipe, Study, Trial, open_study
+from bopp import Choice, Float, Int, Problem, Recipe, Study, Trial, delete_study, open_study
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.parameter import Parameter
 from bopp.study import faults, schema, sqlite
-from bopp.study.store import Store
 from support.faults import Figure
 from support.forks import in_child
+from support.stores import execute
+from support.studies import repeat_writes
 
 pytestmark = pytest.mark.contract
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "n": Int(1, 5), "c": Choice(["a", (1, 2)])}
@@ -48,15 +49,6 @@ def filled(path: Path, told: int = 3) -> tuple[Trial, ...]:
         study.ask()
         study.enqueue(PARAMS)
         return study.trials
-
-
-def execute(path: Path, statement: str, *values: Any) -> None:
-    connection = sqlite3.connect(path)
-    try:
-        connection.execute(statement, values)
-        connection.commit()
-    finally:
-        connection.close()
 
 
 def sound(path: Path) -> bool:
@@ -552,35 +544,35 @@ def test_a_change_is_whole_or_not_at_all(tmp_path: Path) -> None:
     assert study.ask().params == PARAMS
 
 
-def test_a_repeated_transaction_adds_nothing(tmp_path: Path) -> None:
+def test_a_repeated_transaction_changes_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a connection that was lost while the server committed."""
-    study = opened(tmp_path / "a.db")
-    write = Store.write
-
-    def twice(self: Store, transaction: Any, alone: bool = False) -> Any:
-        first = write(self, transaction, alone)
-        assert write(self, transaction, alone) == first
-        return first
-
-    study.enqueue(PARAMS)
-    try:
-        Store.write = twice  # type: ignore[method-assign]
+    both: dict[str, float | None] = {"error": 1.0, "cost": 2.0}
+    problem = Problem(SPACE, dict.fromkeys(both, "minimize"))
+    repeat_writes(monkeypatch)
+    with open_study(url, "a", problem, recipe=RANDOM) as study:
+        study.enqueue(PARAMS)
         study.enqueue({**PARAMS, "n": 5})
-        trials = [study.ask(), study.ask(), study.ask()]
-        study.observe(PARAMS, 3.0)
-        study.tell(trials[0], 1.0)
-        study.fail(trials[1], "e")
-        study.note(0, "n")
+        trials = study.ask(3)
+        study.tell(0, {**both, "cost": None})
+        assert study.tell(0, both).values == both
+        study.fail(1, "e")
+        study.note(0, "cold")
         study.release(trials[2])
-    finally:
-        Store.write = write  # type: ignore[method-assign]
-    assert [(trial.origin, trial.state) for trial in opened(tmp_path / "a.db").trials] == [
-        ("queued", "done"),
-        ("queued", "failed"),
-        ("suggested", "asked"),
-        ("observed", "done"),
-    ]
-    assert study.queued == []
+        study.observe(PARAMS, both)
+        assert [one.number for one in study.observe_all([Trial(0, PARAMS, "done", both)] * 2)] == [4, 5]
+        study.amend(0, {**both, "cost": 3.0}, "once")
+        study.retry(1)
+        assert study.queued == []
+    with open_study(url, "a") as study:
+        assert [(trial.origin, trial.state) for trial in study.trials] == [
+            *(("queued", "done"), ("queued", "asked"), ("suggested", "asked")),
+            *[("observed", "done")] * 3,
+        ]
+        assert [len(trial.superseded) for trial in study.trials] == [1, 1, 0, 0, 0, 0]
+        assert study.trials[0].notes == "cold"
+    delete_study(url, "a")
+    with pytest.raises(StudyError, match="no study 'a'"):
+        delete_study(url, "a")
 
 
 def test_a_lock_that_stays_is_an_error_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

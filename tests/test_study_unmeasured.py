@@ -15,8 +15,7 @@ from bopp.errors import LateTell, StudyError, TellError
 from bopp.study import schema
 from bopp.study.checksum import with_checksum
 from bopp.study.exchange import exported, imported, result_of
-from bopp.study.reading import Reader
-from support.studies import repeat_writes
+from support.stores import execute
 
 RANDOM = Recipe.random()
 SEVERAL = Problem({"x": Float(0, 1)}, {"error": "minimize", "latency": "minimize"}, [AtMost("memory", 16.0)])
@@ -90,14 +89,6 @@ def test_who_was_overtaken_may_add_but_not_contradict(url: str) -> None:
         assert quick.trials[1].values == {"error": 0.5, "latency": None, "memory": None}
 
 
-def test_a_repeated_transaction_adds_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_study(url, "a", SEVERAL, recipe=RANDOM) as study:
-        told(study, 0.5)
-        repeat_writes(monkeypatch)
-        whole = study.tell(0, {"error": 0.5, "latency": 3.0, "memory": 1.0})
-        assert study.trials == (whole,)
-
-
 def test_corrections_keep_what_was_missing(url: str) -> None:
     with open_study(url, "a", SEVERAL, recipe=RANDOM) as study:
         told(study, 0.5)
@@ -125,23 +116,6 @@ def test_it_survives_export_import_and_json(tmp_path: Path, url: str) -> None:
         assert study.trials == trials
         assert exported(study) == content
     assert Result.from_json(result.to_json()) == result
-
-
-def test_rows_with_gaps_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"sqlite:///{tmp_path}/a.db"
-    with open_study(url, "a", SEVERAL, recipe=RANDOM) as study:
-        trials = (told(study, 0.5), told(study, latency=3.0), told(study, memory=1.0))
-
-    def never(self: Reader, row: Any) -> Trial:
-        raise AssertionError(row)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Reader, "_one", never)
-        with open_study(url, "a", read_only=True) as study:
-            assert study.trials == trials
-    monkeypatch.setattr(Reader, "_plain", lambda self, rows: [None] * len(rows))
-    with open_study(url, "a", read_only=True) as study:
-        assert repr(study.trials) == repr(trials)  # with the order of names
 
 
 @pytest.mark.parametrize(
@@ -181,8 +155,7 @@ def test_a_study_of_one_value_still_wants_it(tmp_path: Path) -> None:
     with open_study(f"sqlite:///{tmp_path}/a.db", "a", {"x": Float(0, 1)}, recipe=RANDOM) as study:
         assert study.tell(study.ask(), {"value": None, "seconds": 3.0}).state == "failed"
         study.tell(study.ask(), 0.5)
-    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        database.execute("UPDATE bopp_trials SET value = NULL, seal = NULL WHERE number = 1")
+    execute(tmp_path / "a.db", "UPDATE bopp_trials SET value = NULL, seal = NULL WHERE number = 1")
     refused(tmp_path)
 
 

@@ -1,6 +1,9 @@
 """Stores: a small one whose rows are known, and tables of a version to come."""
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +57,12 @@ def small_store(url: str) -> None:
             connection.execute(schema.trials.insert().values(row))
         waiting = {"ticket": "q", "study": 1, "place": 4, "params": '{"x": 0.75}', "popped": False}
         connection.execute(schema.queue.insert().values(waiting))
+
+
+def execute(path: Path, statement: str, *values: Any) -> None:
+    """Change a file past bopp."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement, values)
 
 
 def mark(url: str, version: int) -> None:

@@ -167,8 +167,9 @@ def repeat_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     write = Store.write
 
     def twice(store: Store, transaction: Callable[..., Any], alone: bool = False) -> Any:
-        write(store, transaction, alone)
-        return write(store, transaction, alone)
+        first = write(store, transaction, alone)
+        assert write(store, transaction, alone) == first
+        return first
 
     monkeypatch.setattr(Store, "write", twice)
 
