@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -96,7 +96,7 @@ class Recording:
             now, revision = self.store.now(connection), self.ledger.lock(connection)
             if self.ledger.claimed(connection, claims[0].ticket):  # by an earlier attempt, as above
                 return tuple(cast(Trial, self.ledger.claimed(connection, one.ticket)) for one in claims)
-            mine = {"asked_at": now.utc, "told_at": now.utc, "worker": identity.name()}
+            mine: dict[str, Any] = {"asked_at": now.utc, "told_at": now.utc, "worker": identity.name()}
             first = len(self.ledger.trials(connection))
             added = [replace(trial, number=number, **mine) for number, trial in enumerate(new, start=first)]
             self.ledger.add(connection, added, revision, claims)
