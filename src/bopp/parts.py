@@ -90,11 +90,8 @@ def write_part(part: Any, within: tuple[Any, ...] = ()) -> Any:
     if not is_dataclass(part) or isinstance(part, type):
         return _write_yours(part, inside)
     kind = {"part": name} if (name := name_of(type(part))) else {"yours": _qualified(part)}
-    return {**kind, "settings": _settings(part, inside)}
-
-
-def _settings(part: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
-    return {field.name: write_part(getattr(part, field.name), inside) for field in fields(part) if field.init}
+    settings = [field.name for field in fields(part) if field.init]
+    return {**kind, "settings": {name: write_part(getattr(part, name), inside) for name in settings}}
 
 
 def read_part(part: Any) -> Any:

@@ -109,7 +109,9 @@ def read_trial(problem: Problem, row: Mapping[str, Any], number: int) -> Trial:
         "superseded": tuple(Superseded(**_read_answer(past)) for past in row["superseded"]),
     }
     trial = Trial(**{**_read_answer(row), **read})
-    trial = replace(trial, values=_ordered(problem, dict(trial.values)))
+    # in the order of the problem, whose constraints may have been declared in another
+    ordered = {name: trial.values[name] for name in problem.names if name in trial.values}
+    trial = replace(trial, values={**ordered, **trial.values})
     if trial.number != number or not problem.fits(trial):
         raise BoppError(f"wanted trial {number} with a value if it is done, got {dict(row)!r}")
     return trial
@@ -241,11 +243,6 @@ def _read_fidelities(row: Any) -> Any:
         name: dict(zip(map(_read_option, levels), costs, strict=True))
         for name, (levels, costs) in row.items()
     }
-
-
-def _ordered(problem: Problem, values: dict[str, Any]) -> dict[str, Any]:
-    """The values in the order of the problem, whose constraints may have been declared in another."""
-    return {name: values[name] for name in problem.names if name in values} | values
 
 
 def _write_constraint(constraint: AtMost | AtLeast | Holds | Linear) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Ledger:
         self._id = id
         self._problem = problem
         self._space = problem.space
-        self._name = name
+        self.name = name
         self._reader = Reader(id, problem, name)
         self._known = Known(problem)
         self._queue_read = False
@@ -222,7 +222,7 @@ class Ledger:
 
     def _checked(self, row: sa.RowMapping) -> dict[str, Any]:
         """A row of the queue, if it is as it was written."""
-        of = "" if self._name is None else f" of {self._name!r}"
+        of = "" if self.name is None else f" of {self.name!r}"
         what = f"a queued setting{of}, {str(row['params'])[:60]!r},"
         checksum.check(queue, row, what, f"bopp_queue where ticket = {str(row['ticket'])[:40]!r}")
         return dict(row)

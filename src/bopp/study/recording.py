@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from bopp import log
 from bopp.arguments import checked_reason, checked_text
 from bopp.errors import LateTell, StoreError, TellError
 from bopp.problem import Problem
@@ -53,6 +54,7 @@ class Recording:
         except StoreError as lost:
             raise StoreError(f"{lost} (trial {number} still has to be told {answer})", url=lost.url) from lost
         self.tickets.told(number)
+        log.told(told, self.ledger.name)
         return told
 
     def note(self, trial: Trial | int, text: str) -> Trial:
@@ -102,7 +104,10 @@ class Recording:
             self.ledger.add(connection, added, revision, claims)
             return tuple(added)
 
-        return self.store.write(add) if new else ()
+        added = self.store.write(add) if new else ()
+        for trial in added:
+            log.told(trial, self.ledger.name)
+        return added
 
     def _change(
         self, trials: Sequence[Trial | int], change: Callable[[Trial, sa.Connection], Trial]

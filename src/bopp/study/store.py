@@ -171,16 +171,15 @@ class Store:
                 return result
             except (exc.SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 waited = time.monotonic() - began
-                if interrupted or not self._passes(error) or waited > self._patience(error):
+                half_done = self.access == "look" and faults.left_half_done(error)
+                passes = half_done or faults.passes(error)
+                if interrupted or not passes or waited > self._patience(error):
                     raise StoreError(
                         f"{self!r}: {hidden(self.url, faults.reason(error))}", url=repr(self)
                     ) from error
                 latest = 0.05 if faults.locked(error) else 1.0
             time.sleep(pause * suggestion_lock.JITTER.uniform(0.5, 1.5))
             pause = min(2 * pause, latest)
-
-    def _passes(self, error: Exception) -> bool:
-        return faults.passes(error) or (self.access == "look" and faults.left_half_done(error))
 
     def _patience(self, error: Exception) -> float:
         """How many seconds a fault is waited out."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import sqlalchemy as sa
 
-from bopp import log, pseudo
+from bopp import pseudo
 from bopp.arguments import checked_count, checked_recipe, failed
 from bopp.called import Function, called
 from bopp.errors import BoppError, StoreError, StudyError
@@ -235,9 +235,7 @@ class Study:
                 measured; further names are kept with the trial as measurements.
             noise: the standard deviation of this measurement, where it is known, or a dict of them by name.
         """
-        told = self._recording.tell(trial, self.problem.answer(value, noise))
-        log.told(told, self.name)
-        return told
+        return self._recording.tell(trial, self.problem.answer(value, noise))
 
     def fail(self, trial: Trial | int, error: str, traceback: str | None = None) -> Trial:
         """Record that a trial failed, and why.
@@ -247,9 +245,7 @@ class Study:
             error: what went wrong, in a line.
             traceback: where, as Python prints it.
         """
-        told = self._recording.tell(trial, failed(error, traceback))
-        log.told(told, self.name)
-        return told
+        return self._recording.tell(trial, failed(error, traceback))
 
     def retry(self, *trials: Trial | int, reason: str = "retried") -> list[Trial]:
         """Have failed trials, or all that failed if none is named, evaluated again by whoever asks next."""
@@ -291,10 +287,7 @@ class Study:
         They get new numbers here; trials under way and dropped ones are left out.
         """
         finished = [trial for trial in trials if trial.state in ("done", "failed")]
-        told = self._recording.add(self.problem, finished)
-        for trial in told:
-            log.told(trial, self.name)
-        return told
+        return self._recording.add(self.problem, finished)
 
     def enqueue(self, params: Mapping[str, Any]) -> None:
         """Have `ask` hand out these params once, before any suggestion; those left out are suggested."""
