@@ -395,7 +395,7 @@ def test_a_wait_costs_next_to_nothing(file: str) -> None:
 
 
 def test_ctrl_c_ends_a_wait_at_once(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupting(Silent):
+    class Interrupting(Meter):
         def paused(self, since: str | None) -> None:
             threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 

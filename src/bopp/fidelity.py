@@ -133,7 +133,7 @@ def suggest_within(
         return first
     sought = seek(real, ladder.searching(recipe), history, key, incumbent(ladder.reals))
     score = sought.objective
-    trials = avoiding_images(ladder.expected(score), real, score.trusted)
+    trials = avoiding_images(ladder.expected(score), real, sought.trusted)
     u = searched(sought.score, real, recipe, trials, key)
     places = [*filter(ladder.frugal, cheap), ladder.last]
     places = [one for one in places if not ladder.has(u, one) and ladder.allows(u, one)] or [ladder.last]
