@@ -88,11 +88,19 @@ def served(store: str) -> Iterator[Dashboard]:
 
 
 @pytest.fixture(scope="module")
-def inside(window: Browser, served: Dashboard) -> Browser:
+def signed_in(window: Browser, served: Dashboard) -> Browser:
     """The browser after it has come in by the link."""
     window.open(served.link.rpartition(": ")[2])
     window.until(lambda: window.text("h1").startswith("Studies in"))
     return window
+
+
+@pytest.fixture
+def inside(signed_in: Browser) -> Browser:
+    """The browser on an empty page, without complaints about those of earlier tests."""
+    signed_in.open("about:blank")
+    signed_in.complaints()
+    return signed_in
 
 
 def path(page: str, name: str) -> str:
