@@ -38,7 +38,7 @@ def test_skipped(): ...
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.endurance)])
 def test_a_test_that_needs_another_one_fails(tmp_path: Path, workers: str) -> None:
     (tmp_path / "test_these.py").write_text(TESTS)
     words = ["-p", "support.alone", "-n", workers, "-rA", "--rootdir", str(tmp_path), "test_these.py"]

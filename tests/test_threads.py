@@ -156,13 +156,16 @@ def test_a_child_forked_within_a_computation_may_finish_it() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
-def test_ctrl_c_at_any_moment_gives_the_number_back() -> None:
-    """Interrupted at 2000 random moments; where the interrupt fell into this module is counted."""
+@pytest.mark.parametrize("moments", [300, pytest.param(2000, marks=pytest.mark.endurance)])
+def test_ctrl_c_at_any_moment_gives_the_number_back(moments: int) -> None:
+    """Interrupted at random moments; where the interrupt fell into this module is counted."""
+    with one_thread():  # which looks the libraries up
+        pass
     rng = np.random.default_rng(0)
     usual = signal.signal(signal.SIGALRM, signal.default_int_handler)
     landed = 0
     try:
-        for _ in range(2000):
+        for _ in range(moments):
             try:
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 4e-5))
                 with one_thread():
@@ -175,7 +178,7 @@ def test_ctrl_c_at_any_moment_gives_the_number_back() -> None:
             assert (threads._found, numbers()) == ({}, {USERS})
     finally:
         signal.signal(signal.SIGALRM, usual)
-    assert landed > 100
+    assert landed > moments / 20
 
 
 def seen_by_a_policy(seen: list[set[int]]) -> Recipe:
