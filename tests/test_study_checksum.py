@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study
+from bopp import AtMost, Choice, Float, Int, Problem, Recipe, open_study, pseudo
 from bopp.errors import BoppError, StoreError
 from bopp.study import schema
 from bopp.study.catalogue import find, overview
@@ -53,7 +53,8 @@ def fill(url: str) -> None:
             study.tell(study.ask(), float(number))
         study.enqueue({"x": 0.5})
         study.switch_recipe(Recipe.default())
-    with open_study(url, "queued", {"x": Float(0, 1)}, recipe=RANDOM) as study:
+    knowledge = pseudo.Limits(at_least=0)
+    with open_study(url, "queued", {"x": Float(0, 1)}, recipe=RANDOM, knowledge=knowledge) as study:
         study.enqueue({"x": 0.25})
         study.pause("the oven is being cleaned")
 
@@ -241,7 +242,7 @@ def test_the_same_row_has_the_same_checksum_in_every_database(tmp_path: Path, po
 TRIAL = {"study": 7, "number": 3, "revision": 12, "params": '{"x": 0.1}', "state": "done", "value": 0.1}
 TRIAL |= {"origin": "suggested", "asked_at": "2026-01-01T00:00:00+00:00", "worker": "ü"}
 LATER = {"told_at": "t", "error": "e", "notes": "n", "more": "m", "traceback": "b", "superseded": "s"}
-STUDY = {"id": 7, "name": "s", "seed": "0"}
+STUDY = {"id": 7, "name": "s", "seed": "0", "knowledge": "[]"}
 QUEUED = {"ticket": "t", "study": 7, "place": 5, "params": '{"x": 0.1}', "popped": False}
 
 
@@ -250,8 +251,8 @@ QUEUED = {"ticket": "t", "study": 7, "place": 5, "params": '{"x": 0.1}', "popped
     [
         (schema.trials, TRIAL, "56a79ef4"),
         (schema.trials, TRIAL | LATER, "9297ba50"),
-        (schema.studies, STUDY, "5ffdc28d"),
-        (schema.studies, STUDY | {"paused": "{}"}, "1c40e422"),
+        (schema.studies, STUDY, "b4aa3c62"),
+        (schema.studies, STUDY | {"paused": "{}"}, "67ad365e"),
         (schema.queue, QUEUED, "8e919d2b"),
         (schema.queue, QUEUED | {"popped": True}, "abbc3caa"),
     ],

@@ -328,6 +328,7 @@ HEADS: list[dict[str, Any]] = [
     *({"trials": one} for one in (8, "9", True)),
     *({"study": one} for one in (5, None)),
     *({"recipe": one} for one in (None, "random", {}, {"initial": {"part": "os.system"}})),
+    *({"knowledge": one} for one in (None, {"part": "os.system"}, [5], [{"part": "os.system"}])),
     *({"space": {}}, {"objectives": None}, {"objectives": {"value": "upwards"}}),
 ]
 """Heads that are wrong; test_plain.py has the spaces, problems and recipes that are none."""

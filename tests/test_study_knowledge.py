@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.study import sources
 from bopp.study.exchange import exported, imported
 from bopp.study.knowing import KNOWLEDGE
+from support.stores import execute
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "kind": Choice(["a", (1, 2)])}
 
@@ -328,19 +327,15 @@ HOSTILE: list[dict[str, Any]] = [
     *(written(LIMITS) | {"part": part} for part in PARTS),
     *(
         written(LIMITS) | wrong
-        for wrong in ({"settings": [1]}, {"source": 5}, {"source": [None, 5]}, {"more": 5})
+        for wrong in ({"settings": [1]}, {"by": 5}, {"origin": [None, 5]}, {"more": 5})
     ),
-    {"source": [None, None]},
+    *({name: one for name, one in written(LIMITS).items() if name != lost} for lost in ("by", "origin")),
+    {"by": None, "origin": None},
 ]
 
 
-def change_recipe(path: Path, text: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE bopp_studies SET recipe = ?, seal = NULL", [text])
-
-
-def with_source(head: dict[str, Any], row: Any) -> dict[str, Any]:
-    return sources.joined(head["recipe"], [row])
+def change_knowledge(path: Path, text: str) -> None:
+    execute(path, "UPDATE bopp_studies SET knowledge = ?, seal = NULL", text)
 
 
 @pytest.mark.parametrize("row", HOSTILE, ids=lambda row: json.dumps(row)[:60])
@@ -348,8 +343,7 @@ def test_hostile_sources_in_a_store_or_an_export_are_refused(url: str, tmp_path:
     with open_study(url, "s", SPACE) as study:
         study.observe({"x": 0.5, "y": 0.5, "kind": "a"}, 1.0)
         head = head_of(study)
-    parts = with_source(head, row)
-    change_recipe(tmp_path / "a.db", json.dumps(parts))
+    change_knowledge(tmp_path / "a.db", json.dumps([row]))
     with open_study(url, "s") as study:
         with pytest.raises(StudyError, match="what this study knows cannot be read"):
             study.ask()
@@ -358,14 +352,14 @@ def test_hostile_sources_in_a_store_or_an_export_are_refused(url: str, tmp_path:
         study.switch_knowledge(LIMITS)
         study.ask()
     with pytest.raises(StudyError):
-        imported(f"sqlite:///{tmp_path}/b.db", signed({**head, "recipe": parts, "trials": 0}))
+        imported(f"sqlite:///{tmp_path}/b.db", signed({**head, "knowledge": [row], "trials": 0}))
 
 
 def test_the_hostile_sources_are_refused_for_what_is_wrong_with_them(url: str, tmp_path: Path) -> None:
     with open_study(url, "s", SPACE, knowledge=LIMITS) as study:
         content, head = exported(study), head_of(study)
     for number, source in enumerate(WHOLE.values()):
-        good = signed({**head, "recipe": with_source(head, written(source)), "trials": 0})
+        good = signed({**head, "knowledge": [written(source)], "trials": 0})
         imported(f"sqlite:///{tmp_path}/b.db", good, f"{number}")
     tampered = content.replace(b'"at_least": 0.0', b'"at_least": 1.0')
     assert tampered != content
@@ -375,10 +369,9 @@ def test_the_hostile_sources_are_refused_for_what_is_wrong_with_them(url: str, t
 
 @pytest.mark.parametrize("depth", [100, 5_000, 100_000])
 def test_a_deep_source_is_refused(url: str, tmp_path: Path, depth: int) -> None:
-    with open_study(url, "s", SPACE) as study:
-        parts = with_source(head_of(study), written(LIMITS, at_least="DEEP"))
-    text = json.dumps(parts).replace('"DEEP"', "[" * depth + "]" * depth)
-    change_recipe(tmp_path / "a.db", text)
+    open_study(url, "s", SPACE).close()
+    text = json.dumps([written(LIMITS, at_least="DEEP")]).replace('"DEEP"', "[" * depth + "]" * depth)
+    change_knowledge(tmp_path / "a.db", text)
     with pytest.raises(BoppError):
         open_study(url, "s").ask()
     with pytest.raises(BoppError):

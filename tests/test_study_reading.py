@@ -174,6 +174,7 @@ def test_a_hostile_study_does_not_hide_the_others(tmp_path: Path, bopp: Bopp) ->
 HOSTILE = {
     "seed": ["true", "1" * 3000, "1" * 5000, "-1", "1.0", "null", '"7"', "[7]", "NaN"],
     "recipe": ["{}", "[]", "null", "1", '"x"', "{", "[" * 100_000, '{"fit": NaN}'],
+    "knowledge": ["{}", "null", "[5]", "[null]", "[", '[{"trust": NaN}]'],
     "space": [
         '{"x": {"kind": "Choice", "options": [NaN, 1], "ordered": false}}',
         '{"x": {"kind": "Fixed", "value": NaN}, "y": {"kind": "Float", "low": 0, "high": 1, "log": false}}',

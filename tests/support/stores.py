@@ -21,6 +21,7 @@ STUDY = {
     "problem": json.dumps(write_problem(PROBLEM)),
     "seed": "7",
     "recipe": json.dumps(write_recipe(Recipe.random())),
+    "knowledge": "[]",
     "created_at": "2024-01-01T00:00:00+00:00",
     "revision": 5,
 }

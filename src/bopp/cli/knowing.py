@@ -46,7 +46,7 @@ def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> 
     0, the values speak against the source.
     """
     from bopp.parts import write_part
-    from bopp.study.sources import giver_of, kind_of, origin_of, settings_of
+    from bopp.study.sources import kind_of, settings_of
     from bopp.view.prediction import accounts_of
 
     with existing(source, name) as study:
@@ -59,8 +59,8 @@ def knowledge(source: Source = STUDY, name: Name = None, json: Json = False) -> 
             "of": one,
             "kind": kind_of(row),
             "settings": settings_of(row),
-            "by": giver_of(row),
-            "from": origin_of(row),
+            "by": row["by"],
+            "from": row["origin"],
             "trust": account.trust,
             "worth": account.worth,
         }

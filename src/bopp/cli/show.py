@@ -170,7 +170,8 @@ def plot(
         raise ConfigError(f"--with is for --kind edf, got it with --kind {kind}")
     with existing(source, name) as study:
         result, title = study.result, study.name
-        recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
+        definition = study.definition
+        recipe = None if has_parts_of_yours([definition.parts, definition.knowledge]) else study.recipe
     others = {other: _result(source, other) for other in beside or ()}
     if objective is not None:
         recipe = recipe if objective in result.problem.objectives else None  # which may know of another value

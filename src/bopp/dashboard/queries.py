@@ -112,7 +112,8 @@ def _study(which: Which) -> Study:
 def _of(study: Study, objective: str) -> tuple[Result, Recipe | None]:
     """The result, or that of one objective or limited value alone, and the recipe whose model is shown."""
     result = study.result
-    recipe = None if has_parts_of_yours(study.definition.parts) else study.recipe
+    definition = study.definition
+    recipe = None if has_parts_of_yours([definition.parts, definition.knowledge]) else study.recipe
     if not objective:
         return result, recipe
     return result.of(objective), recipe if objective in result.problem.objectives else None

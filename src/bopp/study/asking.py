@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import sqlalchemy as sa
@@ -11,16 +11,19 @@ import sqlalchemy as sa
 from bopp import log
 from bopp.errors import PausedStudy, StoreError
 from bopp.fidelity import LEAST, suggest_within
+from bopp.plain import read_recipe
+from bopp.pseudo import Sum
+from bopp.pseudo.policy import parts
 from bopp.recipe import Recipe
 from bopp.run.progress import RESUME
 from bopp.space import Params
-from bopp.study import identity, sources
+from bopp.study import identity
 from bopp.study.definition import Definition
 from bopp.study.known import Known
 from bopp.study.leases import Lease, Watch, until
 from bopp.study.ledger import Claim, Ledger, new_ticket
 from bopp.study.pauses import Pause, Pauses
-from bopp.study.sources import Taught
+from bopp.study.sources import Taught, read_sources
 from bopp.study.store import Store
 from bopp.study.tickets import Hold, Tickets
 from bopp.trial import Origin, Trial
@@ -53,7 +56,11 @@ class Asking:
     @cached_property
     def recipe(self) -> Recipe:
         """How it suggests; read only when needed, so that a study can be looked at without it."""
-        return sources.read(self.definition.parts, self.definition.problem, self.given, self.knowledge)
+        own = read_recipe(self.definition.parts) if self.given is None else self.given
+        if not self.definition.knowledge:
+            return own
+        known = read_sources(self.definition.knowledge, self.definition.problem, self.knowledge)
+        return replace(own, pseudo=Sum((*parts(own.pseudo), *known)))
 
     def ask(self, budget: float, run: object = None) -> Trial | None:
         """The next trial; None once `budget` is spent and there is none to take over.

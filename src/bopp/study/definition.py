@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any
@@ -14,13 +14,14 @@ from bopp.arguments import checked_recipe, checked_seed, is_seed
 from bopp.errors import StudyError, reading
 from bopp.legible import brief
 from bopp.parts import SWITCH
-from bopp.plain import read_problem, read_space, write_problem, write_recipe, write_space
+from bopp.plain import other_part, read_problem, read_space, write_problem, write_recipe, write_space
 from bopp.problem import Declaration, Direction, Problem, checked_direction
 from bopp.recipe import Recipe
-from bopp.study import checksum, sources
+from bopp.study import checksum
 from bopp.study.schema import studies
-from bopp.study.sources import LEARN, Row, Taught, taught
+from bopp.study.sources import LEARN, Row, Taught, are_in, described, taught, without_knowledge
 
+COLUMNS = ("space", "problem", "seed", "recipe", "knowledge")
 LONGEST = 300  # characters of what differs, in a message
 MIGRATE = "to go on in the new one with the trials that fit: open_study(..., migrate=True), or bopp migrate"
 
@@ -34,18 +35,14 @@ class Definition:
     problem: Problem
     seed: int
     parts: dict[str, Any]  # of the recipe, as plain values
-
-    @property
-    def knowledge(self) -> list[Row]:
-        """The sources among the parts."""
-        return sources.split(self.parts)[1]
+    knowledge: list[Row]  # as it was written
 
     @staticmethod
-    def read(row: sa.RowMapping) -> Definition:
+    def read(row: Mapping[Any, Any]) -> Definition:
         """The definition that a row holds."""
         check(row)
         with reading(f"the study {row['name']!r} cannot be read", StudyError):
-            columns = {name: loads(row[name]) for name in ("space", "problem", "seed", "recipe")}
+            columns = {name: loads(row[name]) for name in COLUMNS}
             return Definition.of(row["id"], row["name"], columns)
 
     @staticmethod
@@ -54,7 +51,8 @@ class Definition:
         if not is_seed(columns["seed"]):
             raise StudyError("wanted a seed from 0 to 2**63 - 1")
         problem = read_problem(read_space(columns["space"]), columns["problem"])
-        return Definition(id, name, problem, columns["seed"], _checked_parts(columns["recipe"]))
+        parts, rows = _checked_parts(columns["recipe"]), _checked_rows(columns["knowledge"])
+        return Definition(id, name, problem, columns["seed"], parts, rows)
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Wanted:
     direction: Direction | None = None
     seed: int | None = None
     new_seed: int = 0  # of a study that is to be created
-    recipe: Recipe | None = None
+    recipe: Recipe | None = None  # without sources, which are among the knowledge
     whole: bool = False  # whether a Problem was given, rather than a space
     knowledge: tuple[Taught, ...] = ()
     compares: bool = False  # whether a study that is there must have this knowledge
@@ -84,7 +82,7 @@ class Wanted:
             direction=None if direction is None else checked_direction(direction),
             seed=None if seed in (None, ...) else checked_seed(seed),
             new_seed=0 if seed is ... else checked_seed(seed),
-            recipe=None if recipe is None else checked_recipe(recipe),
+            recipe=None if recipe is None else without_knowledge(checked_recipe(recipe)),
             whole=isinstance(space, Problem),
             knowledge=(known := taught(knowledge, recipe)),
             compares=knowledge is not None or bool(known),
@@ -98,7 +96,8 @@ class Wanted:
             "space": write_space(self.problem.space),
             "problem": write_problem(self.problem),
             "seed": self.new_seed,
-            "recipe": sources.write(checked_recipe(self.recipe), self.knowledge, self.problem),
+            "recipe": write_recipe(checked_recipe(self.recipe)),
+            "knowledge": [one.written(self.problem) for one in self.knowledge],
         }
 
     def compare(self, study: Definition) -> None:
@@ -114,14 +113,14 @@ class Wanted:
             _compare(study.name, "direction", study.problem.direction, self.direction)
         if self.seed is not None:
             _compare(study.name, "seed", study.seed, self.seed)
-        if self.recipe is not None and (part := sources.other_in_recipe(study.parts, self.recipe)):
+        if self.recipe is not None and (part := other_part(study.parts, self.recipe)):
             stored, given = study.parts.get(part), write_recipe(self.recipe).get(part)
             raise StudyError(
                 f"{study.name!r} has recipe {part!r} {_short(stored)}, got {_short(given)}; {SWITCH}",
                 study=study.name,
             )
-        if self.compares and not sources.are_in(self.knowledge, study.knowledge, study.problem):
-            had, got = sources.described(study.knowledge), sources.described(self.knowledge)
+        if self.compares and not are_in(self.knowledge, study.knowledge, study.problem):
+            had, got = described(study.knowledge), described(self.knowledge)
             other = "the same with other data" if had == got else got
             raise StudyError(f"{study.name!r} knows {had}; got {other}; {LEARN}", study=study.name)
 
@@ -131,36 +130,21 @@ def written(columns: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value, allow_nan=False) for name, value in columns.items()}
 
 
-def check(row: sa.RowMapping) -> None:
+def check(row: Mapping[Any, Any]) -> None:
     """Refuse the row of a study that is not as it was written."""
     checksum.check(studies, row, f"the study {row['name']!r}", f"bopp_studies where id = {row['id']}")
 
 
-def rewrite(connection: sa.Connection, id: int, columns: Mapping[str, str | None]) -> None:
-    """Change columns of a study, given as they are written."""
-    new = checksum.with_checksum(studies, {**_row(connection, id), **columns})
-    changed = {name: new[name] for name in (*columns, "seal")}
-    connection.execute(studies.update().where(studies.c.id == id).values(changed))
-
-
-def rewrite_recipe(
-    connection: sa.Connection, id: int, change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
-    """Change the parts of a study's recipe, and return them."""
-    with reading("the recipe of this study cannot be read", StudyError):
-        parts = _checked_parts(loads(_row(connection, id)["recipe"]))
-    new = change(parts)
-    rewrite(connection, id, written({"recipe": new}))
-    return new
-
-
-def _row(connection: sa.Connection, id: int) -> sa.RowMapping:
-    """The row of a study, as it was written."""
+def rewrite(connection: sa.Connection, id: int, columns: Mapping[str, str | None]) -> dict[str, Any]:
+    """Change columns of a study, given as they are written, and return its row."""
     row = connection.execute(sa.select(*studies.c).where(studies.c.id == id)).mappings().first()
     if row is None:
         raise StudyError("the study is no longer in its store")
     check(row)
-    return row
+    new = checksum.with_checksum(studies, {**row, **columns})
+    changed = {name: new[name] for name in (*columns, "seal")}
+    connection.execute(studies.update().where(studies.c.id == id).values(changed))
+    return new
 
 
 def loads(text: str | bytes) -> Any:
@@ -176,6 +160,12 @@ def _checked_parts(parts: Any) -> dict[str, Any]:
     if not isinstance(parts, dict) or not parts:
         raise StudyError(f"wanted the parts of a recipe, got {_short(parts)}")
     return parts
+
+
+def _checked_rows(rows: Any) -> list[Row]:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise StudyError(f"wanted sources of knowledge, got {_short(rows)}")
+    return rows
 
 
 def _comparable(problem: Problem) -> dict[str, Any]:

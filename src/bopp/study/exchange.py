@@ -27,9 +27,9 @@ from bopp.plain import (
 from bopp.problem import Problem
 from bopp.result import Result
 from bopp.study import catalogue
-from bopp.study.definition import Definition, loads
+from bopp.study.definition import COLUMNS, Definition, loads
 from bopp.study.ledger import Claim, Ledger, new_ticket
-from bopp.study.sources import check_sources, split
+from bopp.study.sources import check_sources
 from bopp.study.store import Store
 from bopp.study.study import Study
 from bopp.trial import Trial
@@ -80,7 +80,7 @@ def result_of(content: bytes) -> Result:
 def _columns(head: dict[str, Any]) -> dict[str, Any]:
     """The columns of a study in the first line of its export."""
     problem = {field: head[field] for field in PROBLEM if field in head}
-    return {"problem": problem, **{field: head[field] for field in ("space", "seed", "recipe")}}
+    return {name: problem if name == "problem" else head[name] for name in COLUMNS}
 
 
 def _rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -92,6 +92,7 @@ def _rows(study: Study) -> Iterator[dict[str, Any]]:
         **write_problem(study.problem),
         "seed": study.seed,
         "recipe": study.definition.parts,
+        "knowledge": study.definition.knowledge,
         "trials": len(trials),
     }
     for trial in trials:
@@ -112,10 +113,10 @@ def _read(content: bytes) -> tuple[dict[str, Any], Problem, list[Trial]]:
         if type(head["trials"]) is not int or head["trials"] != len(rows):
             raise StudyError(f"wanted {head['trials']!r} trials, got {len(rows)}")
         study = Definition.of(0, catalogue.checked_name(head["study"]), _columns(head))
-        problem, (rest, known) = study.problem, split(study.parts)
-        if not has_parts_of_yours(rest):
-            read_recipe(rest)
-        check_sources(known, problem)
+        problem = study.problem
+        if not has_parts_of_yours(study.parts):
+            read_recipe(study.parts)
+        check_sources(study.knowledge, problem)
         trials = [read_trial(problem, row, number) for number, row in enumerate(rows)]
         texts = [text for one in trials for text in (one.error, one.traceback, one.worker, one.notes)]
         if any(text and "\0" in text for text in texts):

@@ -168,7 +168,8 @@ class Following:
         if row is None:
             raise StudyError(GONE)
         known, found = self._definition, Definition.read(row)
-        if found.parts != known.parts or found.problem.space != known.problem.space:
+        same = (found.problem.space, found.parts) == (known.problem.space, known.parts)
+        if not same or found.knowledge != known.knowledge:
             raise StudyError(f"{known.name!r} has another space, recipe or knowledge now")
 
     def _rows(self, connection: sa.Connection) -> Sequence[Any]:

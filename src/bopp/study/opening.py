@@ -88,17 +88,17 @@ def _only(url: str) -> str:
 
 def _check_knowledge(study: Study, config: Config, earlier: Sequence[Taught]) -> None:
     """Refuse a study that does not know what its file says, or what somebody named besides."""
-    from bopp.study.sources import FILE, OPTION, are_in, described, giver_of
+    from bopp.study.sources import FILE, OPTION, are_in, described
 
     rows, problem = study.definition.knowledge, study.problem
-    kept = [row for row in rows if giver_of(row) == FILE]
+    kept = [row for row in rows if row.get("by") == FILE]
     if not are_in(config.knowledge, kept, problem):
         raise ConfigError(
             f"{config.path}: {FILE}: {study.name!r} knows {described(kept)}; the file says "
             f"{described(config.knowledge)}; to go on with what the file says: bopp learn"
         )
     for one in earlier:
-        if not any(one.is_in(row, problem) for row in rows if giver_of(row) == OPTION):
+        if not any(one.is_in(row, problem) for row in rows if row.get("by") == OPTION):
             raise ConfigError(
                 f"{OPTION} {one.origin}: {study.name!r} does not know it; to go on with it: bopp learn, with "
                 "the same option"

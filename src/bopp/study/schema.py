@@ -24,10 +24,11 @@ studies = _table(
     "bopp_studies",
     id=sa.BigInteger,  # random
     name=sa.Text,
-    space=sa.Text,  # JSON, as are problem, seed, recipe, and the params below
+    space=sa.Text,  # JSON, as are the columns until created_at, and the params below
     problem=sa.Text,
     seed=sa.Text,
     recipe=sa.Text,
+    knowledge=sa.Text,  # a list of sources, see sources.py
     created_at=sa.Text,
     paused=sa.Text,  # JSON, the time and the reason; NULL: it is not paused
     seal=sa.Text,  # checksum of the columns before it; NULL: the row is accepted as it is
@@ -71,8 +72,8 @@ TABLES = (
     "CREATE TABLE bopp_schema (version INTEGER NOT NULL)",
     "INSERT INTO bopp_schema VALUES (1)",
     """CREATE TABLE bopp_studies (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL,
-        problem TEXT NOT NULL, seed TEXT NOT NULL, recipe TEXT NOT NULL, created_at TEXT NOT NULL,
-        paused TEXT, revision BIGINT NOT NULL, seal TEXT)""",
+        problem TEXT NOT NULL, seed TEXT NOT NULL, recipe TEXT NOT NULL, knowledge TEXT NOT NULL,
+        created_at TEXT NOT NULL, paused TEXT, revision BIGINT NOT NULL, seal TEXT)""",
     """CREATE TABLE bopp_trials (study BIGINT NOT NULL REFERENCES bopp_studies, number INTEGER NOT NULL,
         params TEXT NOT NULL, state TEXT NOT NULL, value DOUBLE PRECISION, more TEXT, error TEXT,
         traceback TEXT, origin TEXT NOT NULL, asked_at TEXT, told_at TEXT, worker TEXT, notes TEXT,

@@ -1,8 +1,8 @@
-"""Sources: what a study knows besides its trials, kept among the policies of its written recipe.
+"""Sources: what a study knows besides its trials, kept beside its recipe.
 
-A source is written with its settings and all of its data, and with a mark: who gave it, and what its data
-were read from, if they were not given themselves. Data are read once; the mark tells whether whoever opens
-the study again means the same.
+A source is written with its settings and all of its data, and with a mark: `by`, who gave it, and `origin`,
+what its data were read from, if they were not given themselves. Data are read once; the mark tells whether
+whoever opens the study again means the same.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ from bopp.errors import RecipeError, StudyError, reading
 from bopp.informed import bind, flatten
 from bopp.legible import brief, cut
 from bopp.parts import PARTS, has_parts_of_yours, name_of, read_part, write_part, written_alike
-from bopp.plain import other_part, read_recipe, write_recipe
 from bopp.problem import Problem
 from bopp.pseudo import Source, Sum
 from bopp.pseudo.policy import parts as policies_of
 from bopp.recipe import Recipe
 
-Parts = dict[str, Any]
 Row = dict[str, Any]
 
-MARK = "source"
 DATA = {"values": "value", "studies": "study"}  # settings that may be read from elsewhere, and one of each
 FILE, OPTION = "[[knowledge]]", "--earlier"  # who gave a source, if not a program in Python
 LEARN = "to go on with other knowledge: Study.switch_knowledge, or on the command line bopp learn"
@@ -46,7 +43,7 @@ class Taught:
     @property
     def outline(self) -> Row:
         """What can be said of the source before its data are read."""
-        row = _write(self.source) | {MARK: [self.by, self.origin]}
+        row = _write(self.source) | self._mark
         return row if self.read is None else row | {"settings": _settings(row, data=False)}
 
     def bound(self, problem: Problem) -> Source:
@@ -55,15 +52,23 @@ class Taught:
 
     def written(self, problem: Problem) -> Row:
         """The source as a study keeps it."""
-        return _write(self.bound(problem)) | {MARK: [self.by, self.origin]}
+        return _write(self.bound(problem)) | self._mark
 
     def is_in(self, row: Row, problem: Problem) -> bool:
         """Whether a study that keeps this row knows the same; data are not read again to find out."""
         if self.read is None:
-            return _alike(row, _write(self.bound(problem)))
-        mine = self.outline
-        with_data = mine | {"settings": mine["settings"] | _settings(row, data=True)}
-        return origin_of(row) == self.origin and _alike(row, with_data)
+            mine = self.written(problem)
+        elif row.get("origin") == self.origin:
+            mine = self.outline
+            mine |= {"settings": mine["settings"] | _settings(row, data=True)}
+        else:
+            return False
+        kept = row | self._mark  # whoever gave it
+        return kept == mine or written_alike(kept, mine)
+
+    @property
+    def _mark(self) -> Row:
+        return {"by": self.by, "origin": self.origin}
 
 
 def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
@@ -79,41 +84,12 @@ def taught(knowledge: Any, recipe: Recipe | None = None) -> tuple[Taught, ...]:
     return tuple(one if isinstance(one, Taught) else _given(one) for one in (*own, *found))
 
 
-def write(recipe: Recipe, knowledge: Sequence[Taught], problem: Problem) -> Parts:
-    """The parts of a recipe, with these sources in place of its own."""
-    if not knowledge:
-        return write_recipe(recipe)
-    return joined(write_recipe(_plain(recipe)), [one.written(problem) for one in knowledge])
-
-
-def split(parts: Parts) -> tuple[Parts, list[Row]]:
-    """The parts of a recipe without its sources, and these."""
-    policies = _policies(parts)
-    rows = [row for row in policies if _is_source(row)]
-    if not rows:
-        return parts, []
-    return parts | {"pseudo": _sum([row for row in policies if not _is_source(row)])}, rows
-
-
-def joined(parts: Parts, rows: Sequence[Row]) -> Parts:
-    """The parts of a recipe with these sources in place of its own."""
-    rest, had = split(parts)
-    policies = _policies(rest)
-    if rows:
-        return rest | {"pseudo": _sum([*policies, *rows])}
-    return rest | {"pseudo": policies[0]} if had and len(policies) == 1 else rest
-
-
-def read(
-    parts: Parts, problem: Problem, recipe: Recipe | None = None, knowledge: Sequence[Taught] = ()
-) -> Recipe:
-    """The recipe of a study with all that it knows; what is of your own is taken from what you gave."""
-    rest, rows = split(parts)
-    own = read_recipe(rest) if recipe is None else _plain(recipe)
-    if not rows:
-        return own
-    known = read_sources(rows, problem, knowledge)
-    return replace(own, pseudo=Sum((*policies_of(own.pseudo), *known)))
+def without_knowledge(recipe: Recipe) -> Recipe:
+    """The recipe without its sources."""
+    if not pseudo.sources(recipe.pseudo):
+        return recipe
+    rest = policies_of(pseudo.without_sources(recipe.pseudo))
+    return replace(recipe, pseudo=rest[0] if len(rest) == 1 else Sum(rest))
 
 
 def read_sources(
@@ -138,13 +114,6 @@ def check_sources(rows: Sequence[Row], problem: Problem, what: str = UNREAD) -> 
     read_sources(readable, problem, what=what)
 
 
-def other_in_recipe(parts: Parts, recipe: Recipe) -> str | None:
-    """The name of the first part in which a recipe differs from the written one, knowledge apart."""
-    rest, _ = split(parts)
-    plain = replace(recipe, pseudo=Sum(policies_of(_plain(recipe).pseudo)))
-    return other_part(rest | {"pseudo": _sum(_policies(rest))}, plain)
-
-
 def are_in(knowledge: Sequence[Taught], rows: Sequence[Row], problem: Problem) -> bool:
     """Whether these are the sources that were written."""
     return len(knowledge) == len(rows) and all(
@@ -165,21 +134,11 @@ def kind_of(row: Row) -> str:
 
 def settings_of(row: Row) -> str:
     """The settings of a source in words, with its data counted."""
-    settings, origin = _settings(row), origin_of(row)
+    settings, origin = _settings(row), row.get("origin")
     words = [_worded(name, value) for name, value in settings.items() if value is not None and value != []]
     if origin is not None:
         words.append(f"from {_function(origin) or origin}")
     return ", ".join(words)
-
-
-def giver_of(row: Row) -> str | None:
-    """Who gave a source: `FILE`, `OPTION`, or None for Python."""
-    return _mark(row)[0]
-
-
-def origin_of(row: Row) -> str | None:
-    """What the data of a source were read from; None if they were given themselves."""
-    return _mark(row)[1]
 
 
 def _given(source: Source) -> Taught:
@@ -187,14 +146,6 @@ def _given(source: Source) -> Taught:
     if source.data_function is None:
         return Taught(source)
     return Taught(source, origin=json.dumps(write_part(source.data_function)), read=lambda problem: source)
-
-
-def _plain(recipe: Recipe) -> Recipe:
-    """The recipe without its sources."""
-    if not pseudo.sources(recipe.pseudo):
-        return recipe
-    rest = policies_of(pseudo.without_sources(recipe.pseudo))
-    return replace(recipe, pseudo=rest[0] if len(rest) == 1 else Sum(rest))
 
 
 def _write(source: Source) -> Row:
@@ -216,7 +167,8 @@ def _listed(setting: Any) -> Any:
 def _read(row: Row) -> Source:
     """The source that `_write` wrote, but for a part of your own."""
     kind, settings = PARTS.get(str(row.get("part"))), row.get("settings")
-    marked = [row[MARK]] == [[*_mark(row)]] and row.keys() == {"part", "settings", MARK}
+    texts = isinstance(row.get("by"), str | None) and isinstance(row.get("origin"), str | None)
+    marked = texts and row.keys() == {"part", "settings", "by", "origin"}
     if not (isinstance(kind, type) and issubclass(kind, Source) and isinstance(settings, dict) and marked):
         raise StudyError(f"{UNREAD}: wanted a source of knowledge, got {cut(json.dumps(row), LONGEST)}")
     return kind(**{name: _tuple(value) for name, value in settings.items()})
@@ -228,35 +180,6 @@ def _tuple(setting: Any) -> Any:
     if isinstance(setting, dict) and setting.keys() != {"number"}:
         raise StudyError(f"{UNREAD}: wanted numbers, texts and lists of these, got {brief(setting)}")
     return read_part(setting) if isinstance(setting, dict) else setting
-
-
-def _policies(parts: Parts) -> list[Any]:
-    """The policies of a written recipe; an odd one is left whole, for its reader to refuse."""
-    whole = parts["pseudo"] if "pseudo" in parts else write_part(Recipe().pseudo)
-    settings = (
-        whole.get("settings") if isinstance(whole, dict) and whole.get("part") == "pseudo.Sum" else None
-    )
-    policies = settings["policies"] if isinstance(settings, dict) and [*settings] == ["policies"] else None
-    return policies if isinstance(policies, list) else [whole]
-
-
-def _sum(policies: list[Any]) -> Row:
-    return {"part": "pseudo.Sum", "settings": {"policies": policies}}
-
-
-def _is_source(row: Any) -> bool:
-    return isinstance(row, dict) and MARK in row
-
-
-def _mark(row: Row) -> tuple[str | None, str | None]:
-    mark = row.get(MARK)
-    by, origin = mark if isinstance(mark, list) and len(mark) == 2 else (None, None)
-    return by if isinstance(by, str) else None, origin if isinstance(origin, str) else None
-
-
-def _alike(kept: Row, mine: Row) -> bool:
-    kept, mine = ({name: part for name, part in row.items() if name != MARK} for row in (kept, mine))
-    return kept == mine or written_alike(kept, mine)
 
 
 def _settings(row: Row, data: bool | None = None) -> dict[str, Any]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from bopp.called import Function, called
 from bopp.errors import BoppError, StoreError, StudyError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
+from bopp.plain import write_recipe
 from bopp.problem import Direction, Problem
 from bopp.pseudo import Source
 from bopp.recipe import Recipe
@@ -25,15 +25,14 @@ from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
 from bopp.run.progress import found, meter
 from bopp.space import Params, Space
-from bopp.study import sources
 from bopp.study.asking import Asking
-from bopp.study.definition import Definition, rewrite_recipe
+from bopp.study.definition import Definition, rewrite, written
 from bopp.study.following import Following
 from bopp.study.ledger import Ledger, new_ticket, number_of, storable_answer
 from bopp.study.pauses import Pause, Pauses, checked
 from bopp.study.recording import Recording
 from bopp.study.runner import run_study
-from bopp.study.sources import Taught, taught
+from bopp.study.sources import Taught, taught, without_knowledge
 from bopp.study.store import Store
 from bopp.study.tickets import Tickets
 from bopp.trial import Trial
@@ -334,13 +333,10 @@ class Study:
 
         What the study knows it knows with any recipe, unless that has sources of knowledge itself.
         """
-        own = taught((), checked_recipe(recipe))
-        parts, before = sources.write(recipe, own, self.problem), self._definition.knowledge
-
-        def change(stored: dict[str, Any]) -> dict[str, Any]:
-            return parts if own else sources.joined(parts, sources.split(stored)[1])
-
-        self._redefine(change)
+        own, before = taught((), checked_recipe(recipe)), self._definition.knowledge
+        recipe = without_knowledge(recipe)
+        known = {"knowledge": [one.written(self.problem) for one in own]} if own else {}
+        self._redefine({"recipe": write_recipe(recipe), **known})
         self._recipe = recipe
         if own or self._definition.knowledge != before:
             self._knowledge = own
@@ -355,8 +351,7 @@ class Study:
 
     def know(self, knowledge: tuple[Taught, ...]) -> None:
         """Know this from now on, of which some may have to be read first."""
-        rows = [one.written(self.problem) for one in knowledge]
-        self._redefine(lambda stored: sources.joined(stored, rows))
+        self._redefine({"knowledge": [one.written(self.problem) for one in knowledge]})
         self._knowledge = knowledge
         self._begin()
 
@@ -420,10 +415,11 @@ class Study:
         self._tickets.close()
         self._store.close()
 
-    def _redefine(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Change the parts of the recipe."""
-        parts = self._store.write(partial(rewrite_recipe, id=self._definition.id, change=change))
-        self._definition = replace(self._definition, parts=parts)
+    def _redefine(self, columns: Mapping[str, Any]) -> None:
+        """Put recipe or knowledge into the store, and take over both as they are there now."""
+        texts, id = written(columns), self._definition.id
+        new = self._store.write(lambda connection: Definition.read(rewrite(connection, id, texts)))
+        self._definition = replace(self._definition, parts=new.parts, knowledge=new.knowledge)
 
     def _begin(self) -> None:
         """Suggest as the definition says now."""
