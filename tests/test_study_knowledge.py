@@ -12,14 +12,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bopp
-from bopp import Choice, Fixed, Float, Int, Optimizer, Params, Recipe, Result, Study, open_study, pseudo
+from bopp import (
+    Choice,
+    Fixed,
+    Float,
+    Int,
+    Optimizer,
+    Params,
+    Problem,
+    Recipe,
+    Result,
+    Study,
+    open_study,
+    pseudo,
+)
+from bopp.dashboard import queries
 from bopp.errors import BoppError, StudyError
 from bopp.parameter import Parameter
 from bopp.pseudo import Cheap, Earlier, Guesses, Images, Limits, Source
 from bopp.study import sources
 from bopp.study.exchange import exported, imported
 from bopp.study.knowing import KNOWLEDGE
+from support.commands import Bopp
 from support.stores import execute
 
 SPACE: dict[str, Parameter] = {"x": Float(0, 1), "y": Float(0, 1), "kind": Choice(["a", (1, 2)])}
@@ -164,6 +178,25 @@ def test_parts_of_your_own_are_brought_along(url: str, name: str) -> None:
         assert study.ask().number == 1
 
 
+def test_a_study_with_knowledge_of_your_own_can_be_drawn(
+    url: str, tmp_path: Path, bopp: Bopp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_study(url, "s", SPACE, recipe=Recipe.random(), knowledge=YOURS["images"]) as study:
+        for value in (1.0, 2.0, 3.0):
+            study.tell(study.ask(), value)
+    assert bopp("plot", url, "s", "--kind", "convergence", "--out", tmp_path).code == 0
+    with open_study(url, "s") as study:
+        monkeypatch.setattr(queries, "_study", lambda which: study)
+        assert queries.picture((url, "s", 0), "convergence").startswith(b"\x89PNG")
+
+
+def test_who_gave_a_source_does_not_matter() -> None:
+    problem = Problem(SPACE)
+    for source in (LIMITS, *YOURS.values()):
+        row = sources.Taught(source, sources.FILE).written(problem)
+        assert sources.are_in(sources.taught(source), [row], problem)
+
+
 def test_a_named_recipe_is_compared_without_the_knowledge(url: str) -> None:
     for number, recipe in enumerate((Recipe.default(), Recipe.random(), Recipe.paper("ei"))):
         with open_study(url, f"{number}", SPACE, recipe=recipe, knowledge=IMAGES) as study:
@@ -238,7 +271,7 @@ def test_wrong_knowledge_is_refused_before_anything_is_written(url: str, wrong: 
 
 
 def test_of_several_objectives_only_what_holds_for_each_is_known(url: str) -> None:
-    several = bopp.Problem(SPACE, {"one": "minimize", "two": "maximize"})
+    several = Problem(SPACE, {"one": "minimize", "two": "maximize"})
     with pytest.raises(BoppError, match=r"several objectives.*got Limits"):
         open_study(url, "s", several, knowledge=[IMAGES, LIMITS])
     with open_study(url, "s", several, knowledge=IMAGES) as study:
@@ -284,7 +317,7 @@ def head_of(study: Study) -> dict[str, Any]:
 
 
 def written(source: Source, **changes: Any) -> dict[str, Any]:
-    (row,) = (one.written(bopp.Problem(SPACE)) for one in sources.taught(source))
+    (row,) = (one.written(Problem(SPACE)) for one in sources.taught(source))
     return {**row, "settings": {**row["settings"], **changes}}
 
 
