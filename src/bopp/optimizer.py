@@ -22,18 +22,18 @@ from bopp.informed import bind_knowledge
 from bopp.problem import Constraint, Declaration, Direction, Problem
 from bopp.pseudo import Policy, Source, Sum, sources
 from bopp.recipe import Recipe
-from bopp.result import Result
+from bopp.result import Findings, Result
 from bopp.run.failures import Policy as Failures
 from bopp.run.loop import Callback, Limits, run_trials
 from bopp.run.place import default_workers, evaluator
 from bopp.run.progress import found, meter
-from bopp.space import Params, Space
+from bopp.space import Params
 from bopp.trial import Answer, Origin, Trial
 
 Knowledge = Source | Sum | Iterable[Policy]
 
 
-class Optimizer:
+class Optimizer(Findings):
     """Suggests settings and learns from their values, in memory.
 
     Threads may share one: whatever one of them does, the others wait for it, also for a suggestion.
@@ -48,6 +48,8 @@ class Optimizer:
         trials: those of an earlier optimizer, to continue just as it would have.
         knowledge: what you know but did not measure, such as [pseudo.Images(exchange=("a", "b"))].
     """
+
+    problem: Problem
 
     def __init__(
         self,
@@ -70,15 +72,6 @@ class Optimizer:
         self._guard = Guard()  # held wherever these are changed
 
     @property
-    def space(self) -> Space:
-        return self.problem.space
-
-    @property
-    def direction(self) -> Direction:
-        """The direction of the only objective."""
-        return self.problem.direction
-
-    @property
     def trials(self) -> tuple[Trial, ...]:
         """Every trial, in the order in which it was asked for or observed."""
         return tuple(self._trials)
@@ -87,16 +80,6 @@ class Optimizer:
     def result(self) -> Result:
         """What is known so far."""
         return Result(self.problem, self.trials, sources(self.recipe.pseudo), self.seed)
-
-    @property
-    def best(self) -> Trial:
-        """The best finished trial that meets the constraints."""
-        return self.result.best
-
-    @property
-    def front(self) -> tuple[Trial, ...]:
-        """The finished trials that meet the constraints and that no other is better than, as in `Result`."""
-        return self.result.front
 
     @overload
     def ask(self) -> Trial: ...

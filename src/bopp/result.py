@@ -45,21 +45,16 @@ File = str | PathLike[str] | None
 FORMAT = 1
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had.
+class Findings:
+    """What was found by the trials of a problem, wherever these are kept."""
 
-    Args:
-        problem: the space, the objectives and the constraints.
-        trials: every trial, in order.
-        sources: the sources of knowledge of the run.
-        seed: the seed of the run; None where it is not known.
-    """
+    if TYPE_CHECKING:
 
-    problem: Problem
-    trials: tuple[Trial, ...]
-    sources: tuple[Source, ...] = ()
-    seed: int | None = field(default=None, compare=False)
+        @property
+        def problem(self) -> Problem: ...
+
+        @property
+        def trials(self) -> tuple[Trial, ...]: ...
 
     @property
     def space(self) -> Space:
@@ -83,6 +78,35 @@ class Result:
         these are the best trial and all that are as good.
         """
         return self.problem.front(self.trials)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame with a row for each trial.
+
+        Its columns are number and state, the declared values and the params by name, error, origin, asked_at,
+        told_at, worker and notes, noises such as "noise.value" where there are any, and the measurements by
+        name; with constraints also "breaks", which says in words what a trial breaks. A name that stands for
+        two of these gets its group in front, as in "params.state".
+        """
+        from bopp.view.frame import to_frame
+
+        return to_frame(self.problem, self.trials)
+
+
+@dataclass(frozen=True)
+class Result(Findings):
+    """What a run found: `best` or `front`, every trial in order, and the sources of knowledge that it had.
+
+    Args:
+        problem: the space, the objectives and the constraints.
+        trials: every trial, in order.
+        sources: the sources of knowledge of the run.
+        seed: the seed of the run; None where it is not known.
+    """
+
+    problem: Problem
+    trials: tuple[Trial, ...]
+    sources: tuple[Source, ...] = ()
+    seed: int | None = field(default=None, compare=False)
 
     def of(self, name: str) -> Result:
         """The result as that of one objective alone, or of one limited value, for pictures and predictions.
@@ -214,18 +238,6 @@ class Result:
         from bopp.view.importance import importance
 
         return importance(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row for each trial.
-
-        Its columns are number and state, the declared values and the params by name, error, origin, asked_at,
-        told_at, worker and notes, noises such as "noise.value" where there are any, and the measurements by
-        name; with constraints also "breaks", which says in words what a trial breaks. A name that stands for
-        two of these gets its group in front, as in "params.state".
-        """
-        from bopp.view.frame import to_frame
-
-        return to_frame(self.problem, self.trials)
 
     @staticmethod
     def from_pandas(

@@ -17,14 +17,14 @@ from bopp.errors import BoppError, StoreError, StudyError
 from bopp.knowledge import Account
 from bopp.optimizer import Knowledge
 from bopp.plain import write_recipe
-from bopp.problem import Direction, Problem
+from bopp.problem import Problem
 from bopp.pseudo import Source
 from bopp.recipe import Recipe
-from bopp.result import Result
+from bopp.result import Findings, Result
 from bopp.run.failures import Policy
 from bopp.run.loop import Callback, Limits
 from bopp.run.progress import found, meter
-from bopp.space import Params, Space
+from bopp.space import Params
 from bopp.study.asking import Asking
 from bopp.study.definition import Definition, rewrite, written
 from bopp.study.following import Following
@@ -39,12 +39,10 @@ from bopp.trial import Trial
 from bopp.view.prediction import accounts_of
 
 if TYPE_CHECKING:
-    import pandas
-
     from bopp.view.explanation import Explanation
 
 
-class Study:
+class Study(Findings):
     """Suggests settings and keeps every answer in a store; `open_study` makes one.
 
     A trial belongs to the worker that asked for it as long as that worker is alive. `lease` is how many
@@ -84,14 +82,6 @@ class Study:
     def problem(self) -> Problem:
         """The space, the objective with its direction, and the constraints."""
         return self._definition.problem
-
-    @property
-    def space(self) -> Space:
-        return self.problem.space
-
-    @property
-    def direction(self) -> Direction:
-        return self.problem.direction
 
     @property
     def seed(self) -> int:
@@ -142,20 +132,6 @@ class Study:
         being suggested counts as known.
         """
         return self.result.explain(trial, self.recipe, seed=self.seed)
-
-    @property
-    def best(self) -> Trial:
-        """The best finished trial that meets the constraints."""
-        return self.result.best
-
-    @property
-    def front(self) -> tuple[Trial, ...]:
-        """The finished trials that meet the constraints and that no other is better than, as in `Result`."""
-        return self.result.front
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row for each trial, as `Result.to_pandas` makes it."""
-        return self.result.to_pandas()
 
     @property
     def queued(self) -> list[Params]:
