@@ -36,7 +36,7 @@ def test_the_bar_tells_the_count_the_best_and_the_pace(capsys: pytest.CaptureFix
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "3/5" in shown.err
-    assert "best 0 " in shown.err
+    assert "best 0 in trial 2" in shown.err
     assert "0.400 s a suggestion" in shown.err  # the mean
 
 
@@ -63,7 +63,7 @@ def test_the_bar_counts_failures_of_this_run(capsys: pytest.CaptureFixture[str])
     with meter(5, True) as show:
         show.told(result.trials[-1], result)
     shown = capsys.readouterr().err
-    assert "best 1, 3 failed" in shown
+    assert "best 1 in trial 1, 3 failed" in shown
     assert "4/5" in shown
 
 
@@ -152,7 +152,7 @@ def test_a_notebook_gets_one_line_that_is_replaced(cell: Cell, capsys: pytest.Ca
             show.suggested(0.25)
             tell(show, *values)
     assert capsys.readouterr() == ("", "")
-    wanted = "━" * 10 + "─" * 10 + " 4/8  best 0.125, 2 failed  0.250 s a suggestion  about 0:"
+    wanted = "━" * 10 + "─" * 10 + " 4/8  best 0.125 in trial 3, 2 failed  0.250 s a suggestion  about 0:"
     assert cell.shown[-1].startswith(wanted)
     assert cell.shown[-1].endswith(" left")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bopp.arguments import is_seed
 from bopp.data import History
-from bopp.errors import BoppError, reading
+from bopp.errors import BoppError, NoResultError, reading
 from bopp.knowledge import Account
 from bopp.parts import has_parts_of_yours, read_part, write_part
 from bopp.plain import (
@@ -347,6 +347,17 @@ class Result(Findings):
         from bopp.view import canvas, drawing
 
         return canvas.drawn(path, lambda: drawing.kinds(recipe)[kind](self, **settings))
+
+
+def finding(result: Result, none: str) -> str:
+    """The best value and its trial, or how large the front is, in words."""
+    try:
+        if len(result.problem.objectives) > 1:
+            return f"front of {len(result.front)}"
+        best = result.best
+    except NoResultError:
+        return none
+    return f"best {best.value:.6g} in trial {best.number}"
 
 
 def _read_source(part: Any) -> Source:

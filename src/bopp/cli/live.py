@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from bopp.called import Objective
 from bopp.cli.terminal import say
-from bopp.errors import NoResultError
 from bopp.legible import one_line
-from bopp.result import Result
+from bopp.result import Result, finding
 from bopp.run.progress import Meter, spent
 from bopp.space import Params
 from bopp.trial import Trial
-from bopp.view.values import broken_by
+from bopp.view.values import best_of, broken_by
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -119,7 +118,8 @@ class Lines(Meter):
 
     def told(self, trial: Trial, result: Result) -> None:
         self.say(
-            f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial, result)}; {_best(result)}"
+            f"{spent(result)}{self._total}: trial {trial.number} {_outcome(trial, result)}; "
+            + finding(result, "no best yet")
         )
 
     def paused(self, since: str | None) -> None:
@@ -192,7 +192,7 @@ class Screen(Meter):
         states = [trial.state for trial in self._result.trials]
         yield "running, failed", f"{states.count('asked')}, {states.count('failed')}"
         several = len(self._result.problem.objectives) > 1
-        yield "front" if several else "best", _best(self._result, params=True)
+        yield "front" if several else "best", _best(self._result)
         if self._paused:
             yield "paused", f"{self._paused}; to go on: {self._resume}"
         elapsed = time.monotonic() - self._began
@@ -211,15 +211,14 @@ def _outcome(trial: Trial, result: Result) -> str:
     return f"{told} ({', '.join(broken)})" if broken else told
 
 
-def _best(result: Result, params: bool = False) -> str:
-    try:
-        if len(result.problem.objectives) > 1:
-            return f"{len(result.front)} trials" if params else f"front of {len(result.front)}"
-        best = result.best
-    except NoResultError:
+def _best(result: Result) -> str:
+    """The best value with its params, or how large the front is."""
+    if len(result.problem.objectives) > 1:
+        return f"{len(result.front)} trials"
+    if (best := best_of(result)) is None:
         return "no best yet"
     at = ", ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in best.params.items()
     )
-    return f"{best.value:.6g} at {at}" if params else f"best {best.value:.6g} in trial {best.number}"
+    return f"{best.value:.6g} at {at}"

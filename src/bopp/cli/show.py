@@ -24,7 +24,6 @@ from bopp.errors import (
     installation,
 )
 from bopp.legible import legible
-from bopp.plain import has_absent
 from bopp.rows import write_csv
 from bopp.study.opening import existing
 
@@ -41,11 +40,12 @@ SUMMARY = ["study", "done", "failed", "asked", "best"]
 def status(source: Source = STUDY, name: Name = None) -> None:
     """Show how far a study has come, or which studies a store has."""
     from bopp.study.catalogue import names, overview
+    from bopp.view.values import summary
 
     if name is None and "://" in source:
         there = names(source)
         if len(there) != 1:
-            _print_studies(overview(source, _summary))
+            _print_studies(overview(source, summary))
             return
         name = there[0]
     with existing(source, name) as study:
@@ -59,8 +59,8 @@ def status(source: Source = STUDY, name: Name = None) -> None:
             "workers": ", ".join(sorted({_who(trial) for trial in result.trials if trial.state == "asked"})),
             "last change": max(times).isoformat(" ", "seconds") if times else "",
         }
-        summary = zip(SUMMARY, [study.name, *_summary(result)], strict=True)
-        print_pairs([*summary, *_pause(study), *more.items()])
+        pairs = zip(SUMMARY, [study.name, *summary(result)], strict=True)
+        print_pairs([*pairs, *_pause(study), *more.items()])
 
 
 def best(source: Source = STUDY, name: Name = None, json: Json = False) -> None:
@@ -229,18 +229,6 @@ def _result(source: str, name: str) -> Result:
         return study.result
 
 
-def _summary(result: Result) -> list[str]:
-    states = [trial.state for trial in result.trials]
-    try:
-        if len(result.problem.objectives) > 1:
-            found = f"front of {len(result.front)}"
-        else:
-            found = f"{result.best.value:.6g} in trial {result.best.number}"
-    except NoResultError:
-        found = "cannot be told here" if has_absent(result.problem) else "none yet"
-    return [*(str(states.count(state)) for state in ("done", "failed", "asked")), found]
-
-
 def _pause(study: Study) -> list[tuple[str, str]]:
     """Since when it is paused and why, if it is."""
     if (pause := study.paused) is None:
@@ -249,8 +237,8 @@ def _pause(study: Study) -> list[tuple[str, str]]:
     return [("paused", since if pause.reason is None else f"{since}: {pause.reason}")]
 
 
-def _print_studies(summaries: Sequence[tuple[str, list[str] | BoppError]]) -> None:
-    unread = ["", "", "", "cannot be read"]
+def _print_studies(summaries: Sequence[tuple[str, tuple[str, ...] | BoppError]]) -> None:
+    unread = ("", "", "", "cannot be read")
     print_table(
         SUMMARY, [[name, *(unread if isinstance(one, BoppError) else one)] for name, one in summaries]
     )

@@ -10,7 +10,6 @@ import io
 from contextlib import suppress
 from typing import Any
 
-from bopp.dashboard.trial_columns import TrialColumns
 from bopp.errors import BoppError, ConfigError
 from bopp.legible import one_line
 from bopp.parts import has_parts_of_yours
@@ -24,6 +23,7 @@ from bopp.view import drawing
 from bopp.view.explanation import Explanation
 from bopp.view.importance import importance
 from bopp.view.prediction import accounts_of
+from bopp.view.values import summary
 
 DPI = 200
 
@@ -84,17 +84,12 @@ def explained(which: Which, number: int, objective: str = "") -> dict[str, Any]:
 
 def findings(url: str, source: str) -> dict[str, tuple[str, ...]]:
     """Of each study of a store, by name: how many trials are done, failed and under way, and the best."""
-    seen = overview(url, _found)
+    seen = overview(url, summary)
     found = {name: (str(one),) if isinstance(one, BoppError) else one for name, one in seen}
     if source != url:  # a study file, which has the functions of its constraints
         with suppress(BoppError), existing(source, None) as study:
-            found[study.name] = _found(study.result)
+            found[study.name] = summary(study.result)
     return found
-
-
-def _found(result: Result) -> tuple[str, ...]:
-    columns = TrialColumns.empty(result.problem).after(result.trials)
-    return (*(str(columns.count(state)) for state in ("done", "failed", "asked")), columns.finding)
 
 
 def _study(which: Which) -> Study:

@@ -10,8 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from bopp import notebook
-from bopp.errors import NoResultError
-from bopp.result import Result
+from bopp.result import Result, finding
 from bopp.trial import Trial
 
 if TYPE_CHECKING:
@@ -155,12 +154,7 @@ class Line(Meter):
 
 def found(result: Result) -> str:
     """The best value so far, or how large the front is, and how many trials failed if any did."""
-    try:
-        several = len(result.problem.objectives) > 1
-        best = f"front of {len(result.front)}" if several else f"best {result.best.value:.6g}"
-    except NoResultError:
-        best = NONE_YET
-    failed = failures(result)
+    best, failed = finding(result, NONE_YET), failures(result)
     return f"{best}, {failed} failed" if failed else best
 
 

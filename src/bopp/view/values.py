@@ -12,8 +12,9 @@ import numpy as np
 from bopp.data import Array
 from bopp.errors import NoResultError, RecipeError, SpaceError
 from bopp.legible import brief
+from bopp.plain import has_absent
 from bopp.problem import Problem
-from bopp.result import Result
+from bopp.result import Result, finding
 from bopp.space import Space
 from bopp.trial import Trial
 
@@ -55,6 +56,13 @@ def best_of(result: Result) -> Trial | None:
         return result.best
     except NoResultError:
         return None
+
+
+def summary(result: Result) -> tuple[str, ...]:
+    """How many trials are done, failed and under way, and what was found."""
+    states = [trial.state for trial in result.trials]
+    found = finding(result, "cannot be told here" if has_absent(result.problem) else "none yet")
+    return *(str(states.count(state)) for state in ("done", "failed", "asked")), found.removeprefix("best ")
 
 
 def broken_by(problem: Problem, trial: Trial) -> list[str]:
