@@ -44,6 +44,12 @@ class Data:
     def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Data:
         return Data(self.X[rows], self.y[rows], self.noise[rows])
 
+    def thinned(self, most: int) -> Data:
+        """At most so many of the points, spaced evenly among them."""
+        if len(self) <= most:
+            return self
+        return self[np.linspace(0, len(self) - 1, most).astype(np.intp)]
+
 
 @dataclass(frozen=True, eq=False)
 class History:

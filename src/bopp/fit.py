@@ -188,10 +188,10 @@ class MAP:
 
     def _stages(self, data: Data) -> list[tuple[Data, int, float]]:
         """With many points, fit a part of them to get close to the answer, then all of them to get there."""
-        full = _thinned(data, self.largest)
+        full = data.thinned(self.largest)
         if len(full) <= COARSE:
             return [(full, 40, self.tolerance)]
-        return [(_thinned(data, max(64, len(full) // 4)), 40, 1e-3), (full, 8, 1e-6)]
+        return [(data.thinned(max(64, len(full) // 4)), 40, 1e-3), (full, 8, 1e-6)]
 
     def _log_prior(self, theta: Array) -> tuple[float, Array]:
         if self.priors is None:
@@ -264,7 +264,7 @@ class SliceSampling(MAP):
                 raise RecipeError(f"SliceSampling: {name} must be an integer >= {least}, got {value!r}")
 
     def __call__(self, data: Data, kernel: Kernel, rng: np.random.Generator) -> Beliefs:
-        part = _thinned(data, self.largest)
+        part = data.thinned(self.largest)
         theta = self._climb(data, kernel, rng)
         low, high = self._bounds(len(theta))
 
@@ -330,9 +330,3 @@ def telling(y: Array, most: float) -> npt.NDArray[np.intp]:
     best, others = np.split(order, [int(most) // 4])
     spaced = np.linspace(0, len(others) - 1, int(most) - len(best)).astype(np.intp)
     return np.sort(np.append(best, others[spaced]))
-
-
-def _thinned(data: Data, most: int) -> Data:
-    if len(data) <= most:
-        return data
-    return data[np.linspace(0, len(data) - 1, most).astype(np.intp)]

@@ -112,7 +112,7 @@ def _with_trend(
         return None
     scale = max(float((data.y - values @ line.factors - line.shift).std()), 1e-3)
     left = _left_over(data, values, line, scale)
-    beliefs = Beliefs.even([one.gp.condition(left) for one in _posteriors(fit(_some(left)))])
+    beliefs = Beliefs.even([one.gp.condition(left) for one in _posteriors(fit(left.thinned(FITTED)))])
     trended, evidences = [], []
     for belief in _posteriors(beliefs):
         again = _marginal(belief, data, scale, values)
@@ -127,11 +127,6 @@ def _with_trend(
 def _left_over(data: Data, values: Array, line: _Line, scale: float) -> Data:
     """What a line of features leaves over of data, in units of `scale`."""
     return Data(data.X, (data.y - values @ line.factors - line.shift) / scale, data.noise / scale**2)
-
-
-def _some(data: Data) -> Data:
-    """As many of the data as the fit of what is left over sees, spaced evenly."""
-    return data[np.linspace(0, len(data) - 1, min(len(data), FITTED)).astype(np.intp)]
 
 
 @dataclass(frozen=True, eq=False)

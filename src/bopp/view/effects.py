@@ -97,9 +97,7 @@ class Effects:
         names = [name for name, parameter in space.parameters.items() if parameter.levels > 1]
         pairs = len(names) * (len(names) - 1) // 2
         paired = next((k for k in range(PAIRED, 1, -1) if pairs * k**2 <= SURFACES), 1)
-        return Effects(
-            space, tuple(Curves.of(space, name, paired) for name in names), _thinned(data, LARGEST)
-        )
+        return Effects(space, tuple(Curves.of(space, name, paired) for name in names), data.thinned(LARGEST))
 
     def sample(self, U: Array, weights: Array) -> Array:
         """The functions with these weights (features, s) at points of the grid: (m, s)."""
@@ -195,7 +193,7 @@ class Effects:
 
     @cached_property
     def _coarse(self) -> Data:
-        return _thinned(self.data, COARSE)
+        return self.data.thinned(COARSE)
 
     @cached_property
     def _coarse_phis(self) -> list[Array]:
@@ -213,9 +211,3 @@ def _rough(U: Array, ordered: bool) -> Array:
 
 def _gram(phi: Array, parts: Array, most: int | None = None) -> Array:
     return np.asarray((phi[:, :most] * parts[:most]) @ phi[:, :most].T)
-
-
-def _thinned(data: Data, most: int) -> Data:
-    if len(data) <= most:
-        return data
-    return data[np.linspace(0, len(data) - 1, most).astype(np.intp)]
