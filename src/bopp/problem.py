@@ -363,7 +363,7 @@ class Problem:
             values,
             noise,
             objectives=len(self.objectives),
-            reference=self._reference,
+            reference=self.reference_point,
             names=tuple(name for name, _ in columns),
             signs=(*self.signs.tolist(), *of_limits),
             allowed=self._allowed(trials),
@@ -377,7 +377,7 @@ class Problem:
             return np.array(True)
 
     @property
-    def _reference(self) -> Array | None:
+    def reference_point(self) -> Array | None:
         """The reference point as larger-is-better."""
         if self.reference is None:
             return None

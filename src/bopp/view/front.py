@@ -83,15 +83,14 @@ def front(result: Result, names: Sequence[str] | None = None) -> Front:
     gains = _gains(problem, done)
     counted = _counted(problem, done)
     at = _reference(problem, gains[counted])
-    signs = _signs(problem)
     return Front(
         names=chosen,
         numbers=[trial.number for trial in done],
-        values=(gains * signs)[:, columns],
+        values=(gains * problem.signs)[:, columns],
         places=[
             _place(problem, trial, trial.number in best, c) for trial, c in zip(done, counted, strict=True)
         ],
-        reference=None if at is None else (at * signs)[columns],
+        reference=None if at is None else (at * problem.signs)[columns],
     )
 
 
@@ -127,7 +126,7 @@ def hypervolume(result: Result, reference: Mapping[str, float] | None = None) ->
         numbers=[trial.number for trial in done],
         spent=[spent[trial.number] for trial in done],
         volumes=np.array(volumes),
-        reference=dict(zip(problem.objectives, (at * _signs(problem)).tolist(), strict=True)),
+        reference=dict(zip(problem.objectives, (at * problem.signs).tolist(), strict=True)),
     )
 
 
@@ -153,15 +152,10 @@ def _checked(problem: Problem, names: Any) -> list[str]:
     return found
 
 
-def _signs(problem: Problem) -> Array:
-    """What turns values (k,) of the objectives into larger-is-better, and back."""
-    return np.array([float(problem.gain(1.0, name)) for name in problem.objectives])
-
-
 def _gains(problem: Problem, trials: Sequence[Trial]) -> Array:
     """The objectives (n, k) of finished trials, larger is better; NaN where one was not measured."""
     rows = [[trial.values[name] for name in problem.objectives] for trial in trials]
-    return np.array(rows, dtype=np.float64) * _signs(problem)
+    return np.array(rows, dtype=np.float64) * problem.signs
 
 
 def _counted(problem: Problem, trials: Sequence[Trial]) -> npt.NDArray[np.bool_]:
@@ -181,12 +175,10 @@ def _place(problem: Problem, trial: Trial, best: bool, counted: bool) -> Place:
 
 def _reference(problem: Problem, gains: Array, given: Mapping[str, float] | None = None) -> Array | None:
     """The reference (k,) that is given, or that of the problem, or one found out; larger is better."""
-    if given is None:
-        given = problem.reference
-    else:
-        given = Problem(problem.space, problem.objectives, reference=given).reference
     if given is not None:
-        return np.array([given[name] for name in problem.objectives]) * _signs(problem)
+        problem = Problem(problem.space, problem.objectives, reference=given)
+    if problem.reference_point is not None:
+        return problem.reference_point
     with np.errstate(over="ignore"):  # a range may be larger than any float
         return np.clip(found_reference(gains), -LARGEST, LARGEST) if len(gains) else None
 
