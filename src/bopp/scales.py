@@ -41,9 +41,12 @@ def even(U: Array, steps: int) -> Array:
 def is_finite(value: Any) -> bool:
     """Whether a value is a number, and not one beyond all floats."""
     with suppress(OverflowError):
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        return number and math.isfinite(value)
+        return is_number(value) and math.isfinite(value)
     return False
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def real(name: str, value: Any) -> float:

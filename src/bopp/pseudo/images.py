@@ -16,7 +16,8 @@ from bopp.errors import RecipeError, SpaceError
 from bopp.legible import brief, described
 from bopp.parameter import Parameter
 from bopp.pseudo.policy import Source
-from bopp.pseudo.settings import Named, Names, checked_trust, is_number, names_in, numbers, without
+from bopp.pseudo.settings import Named, Names, checked_trust, names_in, numbers, without
+from bopp.scales import is_number
 from bopp.space import Params, Space
 
 if TYPE_CHECKING:

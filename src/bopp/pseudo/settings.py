@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from bopp.errors import RecipeError
 from bopp.legible import brief
+from bopp.scales import is_finite
 from bopp.space import Space
 
 Pairs = tuple[tuple[str, Any], ...]
@@ -39,14 +38,9 @@ def numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
 
 def number(what: str, value: Any) -> float:
     """A finite number."""
-    with suppress(OverflowError):  # an integer larger than any float
-        if is_number(value) and math.isfinite(value):
-            return float(value)
+    if is_finite(value):
+        return float(value)
     raise RecipeError(f"{what}: wanted a finite number, got {brief(value)}")
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def checked_trust(what: str, trust: Any) -> None:
