@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 FORMULA = re.compile("(?:\\A|[;|\t\r\n])[\\s\"']*[=+@\uff1d\uff0b\uff0d\uff20-]")
@@ -39,6 +40,13 @@ def described(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except Exception:  # an error that cannot be turned into text
         return type(error).__name__
+
+
+def shown_values(values: Mapping[str, float | None]) -> str:
+    """Declared values with their names, for people; a trial without any has failed."""
+    if not values:
+        return "a failure"
+    return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
 
 
 def cut(text: str, most: int) -> str:

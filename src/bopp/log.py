@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from bopp.legible import cut, one_line
+from bopp.legible import cut, one_line, shown_values
 from bopp.trial import Trial
 
 LOG = logging.getLogger("bopp")
@@ -32,7 +32,9 @@ def told(trial: Trial, study: str | None = None) -> None:
         _write(logging.WARNING, trial, study, lambda: f"failed: {trial.reason}; with {trial.params!r}")
     else:
         how = "observed" if trial.origin == "observed" else "told"
-        _write(logging.INFO, trial, study, lambda: f"{how}: {_values(trial)}; with {trial.params!r}")
+        _write(
+            logging.INFO, trial, study, lambda: f"{how}: {shown_values(trial.values)}; with {trial.params!r}"
+        )
 
 
 def taken_over(trial: Trial, before: str | None, study: str) -> None:
@@ -42,12 +44,6 @@ def taken_over(trial: Trial, before: str | None, study: str) -> None:
         trial,
         study,
         lambda: f"taken over from {before}, which fell silent: {trial.params!r}",
-    )
-
-
-def _values(trial: Trial) -> str:
-    return ", ".join(
-        f"{name} {'not measured' if value is None else repr(value)}" for name, value in trial.values.items()
     )
 
 

@@ -11,9 +11,10 @@ from bopp.cli.source import STUDY, In, Json, Name, Named, Source
 from bopp.cli.table import print_trials
 from bopp.cli.terminal import pasted, print_pairs, say, shown_value
 from bopp.errors import BoppError, ConfigError
+from bopp.legible import shown_values
 from bopp.rows import read_csv, read_text
 from bopp.study.opening import held_open
-from bopp.study.typed import shown_values, typed_params, typed_values
+from bopp.study.typed import typed_params, typed_values
 
 if TYPE_CHECKING:
     from bopp import Study

@@ -12,8 +12,9 @@ from bopp.cli.ask_tell import WHAT, Noise
 from bopp.cli.source import STUDY, In, Name, Named, Source
 from bopp.cli.terminal import say
 from bopp.errors import ConfigError
+from bopp.legible import shown_values
 from bopp.study.opening import existing, located
-from bopp.study.typed import shown_values, typed_params, typed_values
+from bopp.study.typed import typed_params, typed_values
 
 Why = Annotated[str, typer.Option(help="Why, for the record.")]
 Number = Annotated[int, typer.Argument(help="The number of the trial.")]

@@ -37,13 +37,6 @@ def named_values(problem: Problem, fields: Mapping[str, str]) -> dict[str, float
     return found
 
 
-def shown_values(values: Mapping[str, float | None]) -> str:
-    """Declared values with their names, for people; a trial without any has failed."""
-    if not values:
-        return "a failure"
-    return ", ".join(f"{name} {'not measured' if x is None else repr(x)}" for name, x in values.items())
-
-
 def _is_none(text: str) -> bool:
     return text.strip().lower() == "none"
 
