@@ -28,7 +28,7 @@ from bopp.suggest import starts
 from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
 from bopp.view.prediction import accounts_of, expected, in_units, recipe_of
-from bopp.view.pulls import Pull, Shown, listed, pulls_of
+from bopp.view.pulls import Pull, listed, pulls_of
 from bopp.view.values import best_of, only_objective
 
 SHOWN, LEAST = 5, 0.01  # pulls in a text, and the least share of one
@@ -106,8 +106,7 @@ def explanation(
     knowns = list(shown(model, result.space, recipe, history, (seed, trial.number)))
     beliefs = Beliefs(tuple(known.posterior for known, _ in knowns), model.beliefs.weights)
     mean, sd = beliefs(u)
-    rows = zip(knowns, model.beliefs.weights, strict=True)
-    seen = [Shown(known.posterior, weight, points) for (known, points), weight in rows]
+    seen = [(known.posterior, points) for known, points in knowns]
     best = best_of(then)
     value = None if best is None else best.value
     (prediction,) = expected(problem, model, mean, sd)

@@ -60,38 +60,30 @@ class Pull:
         return f"{self.what}{number}{value}{params}"
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """A belief at the moment of a suggestion, its weight, and the pseudo-points that it was shown."""
-
-    belief: Belief
-    weight: float
-    points: Data
-
-
 def pulls_of(
-    problem: Problem, then: Sequence[Trial], model: Model, shown: Sequence[Shown], u: Array
+    problem: Problem, then: Sequence[Trial], model: Model, shown: Sequence[tuple[Belief, Data]], u: Array
 ) -> tuple[Pull, ...]:
     """What the beliefs had their expectation at u (1, d) from, the largest share first.
 
-    `then` has the trials of that moment that count. There are no pulls if a belief is of no Gaussian process.
+    `then` has the trials of that moment that count, and `shown` has the beliefs of the model after they were
+    shown pseudo-points, and these. There are no pulls if a belief is of no Gaussian process.
     """
     done = [trial.number for trial in then if trial._value is not None]
     owners = _owners(problem, then, [account.source for account in model.accounts])
     trend = f"trend of {trend_name(model.accounts)}"
     shares: dict[Key, float] = {}
     taken: dict[Key, float] = {}  # for a value, in the model's unit
-    for one in shown:
-        parts = _parts(one.belief, model, u)
+    for (belief, points), weight in zip(shown, model.beliefs.weights, strict=True):
+        parts = _parts(belief, model, u)
         if parts is None:
             return ()
-        given = [owners.get(row.tobytes(), OTHERS) for row in one.points.X]
+        given = [owners.get(row.tobytes(), OTHERS) for row in points.X]
         besides = _besides(model.accounts, len(parts) - 1 - len(done) - len(given))
-        rest = trend if isinstance(one.belief, Trended) else AVERAGE
+        rest = trend if isinstance(belief, Trended) else AVERAGE
         for key, part in zip([*done, *besides, *given, rest], parts, strict=True):
-            shares[key] = shares.get(key, 0.0) + one.weight * float(part)
-        for key, y in dict(zip(given[::-1], one.points.y[::-1].tolist(), strict=True)).items():
-            taken[key] = taken.get(key, 0.0) + one.weight * y
+            shares[key] = shares.get(key, 0.0) + weight * float(part)
+        for key, y in dict(zip(given[::-1], points.y[::-1].tolist(), strict=True)).items():
+            taken[key] = taken.get(key, 0.0) + weight * y
     taken = {key: y for key, y in taken.items() if key != OTHERS} | {AVERAGE: 0.0}
     if (followed := trend_of(model, u)) is not None:
         taken[trend] = float(followed[1][0])
