@@ -124,14 +124,11 @@ class Problem:
 
     def alone(self, name: str) -> Problem:
         """The problem of one objective or limited value alone, under the same constraints."""
-        limited = {limit.name: limit for limit in self.limits}
-        if not isinstance(name, str) or name not in self.names:
+        limited = {one.name: "minimize" if isinstance(one, AtMost) else "maximize" for one in self.limits}
+        directions = {**limited, **self.objectives}
+        if not isinstance(name, str) or name not in directions:
             raise RecipeError(f"wanted one of the values {self.names}, got {brief(name)}")
-        if name in self.objectives:
-            direction = self.objectives[name]
-        else:
-            direction = "minimize" if isinstance(limited[name], AtMost) else "maximize"
-        return Problem(self.space, {name: direction}, self.constraints, self.fidelity)
+        return Problem(self.space, {name: directions[name]}, self.constraints, self.fidelity)
 
     @property
     def objective(self) -> str:
