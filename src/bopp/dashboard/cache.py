@@ -9,10 +9,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bopp.dashboard.format import reason
 from bopp.dashboard.worker_process import WorkerProcess
-from bopp.errors import BoppError, StoreError
-from bopp.legible import described
-from bopp.study.address import censored
+from bopp.errors import StoreError
 
 MOST = 60  # results that are kept
 REST = 5.0  # times as long as it took before something is computed anew that has changed
@@ -87,10 +86,8 @@ class ResultCache:
         value, error, passes = None, None, False
         try:
             value = await self._process.call(function, *arguments)
-        except BoppError as wrong:
-            error, passes = censored(str(wrong)), isinstance(wrong, StoreError)
         except Exception as wrong:  # whatever it is, the page says so
-            error = censored(described(wrong))
+            error, passes = reason(wrong), isinstance(wrong, StoreError)
         now = time.monotonic()
         self._known[key] = CachedResult(of, value, error, now - began, now, passes)
         self._known.move_to_end(key)

@@ -1,11 +1,13 @@
-"""Format: values and links as the pages have them."""
+"""Format: values, links and errors as the pages have them."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import urlencode
 
-from bopp.legible import cut, legible, one_line
+from bopp.errors import BoppError
+from bopp.legible import cut, described, legible, one_line
+from bopp.study.address import censored
 
 LONGEST_CELL = 60  # characters
 
@@ -27,3 +29,8 @@ def brief(value: Any) -> str:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else shown(value)
     return cut(one_line(text), LONGEST_CELL)
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, without a password."""
+    return censored(str(error) if isinstance(error, BoppError) else described(error))

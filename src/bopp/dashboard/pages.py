@@ -115,11 +115,8 @@ class Pages:
         if snapshot is None or not snapshot.columns.count("done"):
             return self.page(request, "model.html", watch)
         asked, problem = request.query_params, snapshot.problem
-        names = [*problem.objectives, *(limit.name for limit in problem.limits)]
-        objectives = names if len(names) > 1 else []
-        objective = asked.get("objective", "")
-        if objective not in objectives:
-            objective = objectives[0] if objectives else ""
+        objectives = problem.names if len(problem.names) > 1 else []
+        objective = _objective(request, objectives)
         axes = searched(problem.space)
         picked = [asked.get(axis, "") for axis in ("x", "y")]
         return self.page(
@@ -138,8 +135,7 @@ class Pages:
         """Every trial as a line across the parameters."""
         watch, snapshot = await self._look(request)
         names = list(snapshot.problem.objectives) if snapshot else []
-        asked = request.query_params.get("objective", "")
-        objective = asked if asked in names else names[0] if names else ""
+        objective = _objective(request, names)
         return self.page(request, "parallel.html", watch, objective=objective, objectives=names)
 
     async def work(self, request: Request) -> Response:
@@ -283,6 +279,12 @@ def _typed_before(outcome: Outcome | None, action: str, number: object) -> Mappi
     """What was typed into a form that could not be accepted, so that it need not be typed again."""
     same = outcome is not None and outcome.action == action and outcome.typed.get("number", "") == str(number)
     return outcome.typed if outcome is not None and same else {}
+
+
+def _objective(request: Request, names: Sequence[str]) -> str:
+    """The one of these that a request asks for, or the first."""
+    asked = request.query_params.get("objective", "")
+    return asked if asked in names else next(iter(names), "")
 
 
 def _event(watch: StudyWatch) -> bytes:

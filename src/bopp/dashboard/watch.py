@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TypeVar
 
+from bopp.dashboard.format import reason
 from bopp.dashboard.trial_columns import TrialColumns
-from bopp.errors import BoppError, StoreError
-from bopp.legible import described
+from bopp.errors import StoreError
 from bopp.problem import Problem
-from bopp.study.address import censored
 from bopp.study.following import Look
 from bopp.study.opening import existing
 from bopp.trial import Trial
@@ -198,7 +197,7 @@ class StudyWatch:
             try:
                 self._show(look.result(), None)
             except Exception as error:  # whatever it is, the page says so, and the next look may succeed
-                self._show(self.snapshot, _words(error))
+                self._show(self.snapshot, reason(error))
             self._ended = self._begun
             self._looked.set()
             self._looked = asyncio.Event()
@@ -232,7 +231,7 @@ class StudyWatch:
         except TimeoutError:
             raise StoreError(self.trouble or f"the store has not answered for {PATIENCE:.0f} s") from None
         except Exception as error:
-            raise StoreError(_words(error)) from error
+            raise StoreError(reason(error)) from error
 
     def _close(self) -> None:
         study, self._study = self._study, None
@@ -262,7 +261,3 @@ def _leading(columns: TrialColumns) -> list[int]:
 def _shown(look: Look) -> tuple[object, ...]:
     """All that a page shows of a look but the trials."""
     return look.whole, look.revision, look.leased, look.queued, look.paused
-
-
-def _words(error: Exception) -> str:
-    return censored(str(error) if isinstance(error, BoppError) else described(error))
