@@ -7,17 +7,16 @@ needed, ends when it has been idle for a while, and never outlives the server.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import connection, get_context, parent_process
+from functools import partial
+from multiprocessing import get_context
 from typing import TypeVar
 
 from bopp.errors import StoreError
+from bopp.run.interrupts import SIGNALS, follow_parent
 
 IDLE = 300.0  # seconds after which the process ends
 LOST = (
@@ -63,23 +62,9 @@ class WorkerProcess:
         if self._process is not None:
             with suppress(BrokenProcessPool):
                 return self._process.submit(function, *arguments)
-        self._process = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin)
+        self._process = ProcessPoolExecutor(1, get_context("spawn"), partial(follow_parent, *SIGNALS))
         return self._process.submit(function, *arguments)
 
     def _rest(self, calls: int) -> None:
         if calls == self._calls and not self._running:
             self.close()
-
-
-def _begin() -> None:
-    """Leave interrupts to the server, and end with it even if it is killed."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):
-            signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if parent := parent_process():
-        connection.wait([parent.sentinel])
-    os._exit(0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import signal
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +42,7 @@ from bopp.paper.runs import (
     rounded,
 )
 from bopp.recipe import Recipe
+from bopp.run.interrupts import follow_parent
 from bopp.search import Gradients
 from bopp.threads import one_thread
 
@@ -159,7 +158,7 @@ def run(folder: Folder, keys: Sequence[Key], setting: Setting, workers: int) -> 
     """Perform and keep the runs, `workers` at a time, and yield each key as it is done."""
     load(keys, setting)
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), follow_parent, (signal.SIGINT,))
     try:
         with _interrupts_held_back():  # the workers are started here
             futures = {pool.submit(_perform_and_keep, folder.path, key, setting): key for key in keys}
@@ -189,15 +188,3 @@ def _interrupts_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _begin() -> None:
-    """Leave Ctrl-C to the parent, and end with it, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if parent := parent_process():
-        parent.join()
-    os._exit(1)

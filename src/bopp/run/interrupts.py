@@ -10,11 +10,13 @@ Only the main thread handles signals. Elsewhere these blocks do nothing, and not
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import parent_process
 from types import FrameType
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -71,6 +73,19 @@ def heeded() -> Iterator[Callable[[], None]]:
             check()
             raise
         check()
+
+
+def follow_parent(*signals: int) -> None:
+    """Leave these signals to the parent process, and end with it, however it ends."""
+    for number in signals:
+        signal.signal(number, signal.SIG_IGN)
+
+    def end_with_parent() -> None:
+        if parent := parent_process():
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 class _Dispatcher:
