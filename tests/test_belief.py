@@ -417,9 +417,9 @@ def test_few_models_are_kept_and_a_large_one_alone(monkeypatch: pytest.MonkeyPat
         believe(smooth(n, 2, seed=0), BASE)
     assert len(model._models) == REMEMBERED
     for n in (21, 22):
-        believe(smooth(n, 2, seed=0), BASE)
+        believed = believe(smooth(n, 2, seed=0), BASE)
         assert len(model._models) == 1
-    assert believe(smooth(22, 2, seed=0), BASE) is model._models.latest
+    assert believe(smooth(22, 2, seed=0), BASE) is believed
 
 
 @pytest.mark.parametrize(

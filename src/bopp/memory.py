@@ -21,11 +21,6 @@ class Memory(Generic[T]):
     def forget(self) -> None:
         self._kept = ()
 
-    @property
-    def latest(self) -> T:
-        """What was computed last."""
-        return self._kept[0][2]
-
     def __call__(
         self, parts: object, content: object, compute: Callable[[], T], alone: bool = False, turns: int = 1
     ) -> T:
