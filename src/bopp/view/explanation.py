@@ -29,7 +29,7 @@ from bopp.threads import one_thread
 from bopp.trial import ANSWER, Trial
 from bopp.view.prediction import accounts_of, expected, in_units, recipe_of
 from bopp.view.pulls import Pull, listed, pulls_of
-from bopp.view.values import best_of, only_objective
+from bopp.view.values import best_of
 
 SHOWN, LEAST = 5, 0.01  # pulls in a text, and the least share of one
 FARTHEST = 9.0  # standard deviations beyond which nothing is expected
@@ -93,7 +93,7 @@ def explanation(
     result: Result, trial: Trial | int, recipe: Recipe | None = None, seed: int = 0
 ) -> Explanation:
     """What was believed of a trial when it was suggested; the model is made anew, as it was then."""
-    only_objective(result, "an explanation")
+    objective = result.problem.objective
     problem, trial, recipe = result.problem, _found(result, trial), recipe_of(result, recipe)
     then = Result(problem, _then(result, trial))
     history = then.history()
@@ -108,7 +108,7 @@ def explanation(
     mean, sd = beliefs(u)
     seen = [(known.posterior, points) for known, points in knowns]
     best = best_of(then)
-    value = None if best is None else best.value
+    value = None if best is None else best.values[objective]
     (prediction,) = expected(problem, model, mean, sd)
     return Explanation(
         trial=trial,

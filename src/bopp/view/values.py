@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bopp.data import Array
-from bopp.errors import NoResultError, RecipeError, SpaceError
+from bopp.errors import NoResultError, SpaceError
 from bopp.legible import brief
 from bopp.plain import has_absent
 from bopp.problem import Problem
@@ -21,7 +21,7 @@ from bopp.trial import Trial
 
 def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
     """The trials that have a value; an error if there are too few, or if there are several objectives."""
-    name = only_objective(result, view)
+    name = result.problem.objective
     trials = [trial for trial in result.trials if trial.values.get(name) is not None]
     if len(trials) < least:
         wanted = "one finished trial" if least == 1 else f"{least} finished trials"
@@ -29,14 +29,6 @@ def finished(result: Result, view: str, least: int = 1) -> list[Trial]:
             f"{view} wants at least {wanted}, got {len(trials) or 'none'} in {len(result.trials)} trials"
         )
     return trials
-
-
-def only_objective(result: Result, view: str) -> str:
-    """The name of the only objective; of several, an error that says how to choose one."""
-    names = list(result.problem.objectives)
-    if len(names) > 1:
-        raise RecipeError(f"{view} wants one objective, got {names}: result.of({names[0]!r}) has one alone")
-    return names[0]
 
 
 def spent_after(result: Result) -> dict[int, float]:
