@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bopp import Problem, Result, Trial
-from bopp.cli.show import _summary
 from bopp.dashboard.trial_columns import LONGEST_REMARK, STATES, TrialColumns, thinned
 from bopp.errors import BoppError, NoResultError
 from bopp.legible import cut, one_line
 from bopp.view.convergence import convergence
-from bopp.view.values import best_of, broken_by, ranked, remark
+from bopp.view.values import best_of, broken_by, ranked, remark, summary
 from support.courses import PROBLEMS, final, walk
 
 SEEDS = st.integers(0, 2**32)
@@ -56,7 +55,7 @@ def test_the_best_and_the_front_are_those_of_the_result(
         assert columns.best is None
         assert columns.front == front_of(result)
     counts = [str(columns.count(state)) for state in ("done", "failed", "asked")]
-    assert [*counts, columns.finding] == _summary(result)  # as bopp status says
+    assert (*counts, columns.finding) == summary(result)  # as bopp status says
     assert sum(columns.count(state) for state in STATES) == len(result.trials) == len(columns)
     try:
         shown = convergence(result)
