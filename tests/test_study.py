@@ -344,32 +344,54 @@ def silent(url: str, lease: float) -> Trial:
     return trial
 
 
+class Clock:
+    """The clock of whoever looks at leases, which stands until it is set forward."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("bopp.study.leases.time", clock)
+    return clock
+
+
 @pytest.mark.contract
-def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str) -> None:
+def test_a_lease_that_ran_out_goes_to_the_next_who_looks_twice(kept: str, clock: Clock) -> None:
     other = opened(kept)
-    trial = silent(kept, 3.0)
+    trial = silent(kept, 600.0)
     assert other.ask().number == 1  # not yet
-    time.sleep(2.1)
-    assert other.ask().number == 2  # it ran out; a first look
-    time.sleep(0.8)
+    clock.seconds += 600.0
+    assert other.ask().number == 2  # nor however long it was watched
+    execute(kept, "UPDATE bopp_trials SET lease_until = lease_until - 401 WHERE number = 0")
+    assert other.ask().number == 3  # it ran out; a first look
+    clock.seconds += 149.0
+    assert other.ask().number == 4
+    clock.seconds += 1.0  # a quarter of the lease after the first look
     taken = other.ask()
     assert (taken.number, taken.params, taken.state) == (0, trial.params, "asked")
     assert taken.asked_at == trial.asked_at
-    assert other.ask().number == 3
+    assert other.ask().number == 5
     assert other.tell(taken, 1.0).value == 1.0
 
 
 @pytest.mark.fault(19)
-def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str) -> None:
+def test_a_clock_that_is_set_takes_no_trial_from_its_owner(kept: str, clock: Clock) -> None:
     """A lease whose end jumps is what a clock looks like that was set by as much the other way."""
-    study, other = opened(kept, 6.0), opened(kept)
+    study, other = opened(kept, 600.0), opened(kept)
     trials = study.ask(2)
     for number, seconds in enumerate((-3600, 3600)):
         execute(kept, f"UPDATE bopp_trials SET lease_until = lease_until + {seconds} WHERE number = {number}")
     numbers = []
     for _ in range(8):
         numbers.append(other.ask().number)
-        time.sleep(0.4)
+        study.renew()
+        clock.seconds += 100.0  # the time between two heartbeats
     assert numbers == list(range(2, 10))
     assert [study.tell(trial, 1.0).state for trial in trials] == ["done"] * 2
 
