@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from bopp.called import Objective
 from bopp.cli.terminal import say
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 SHOWN = 8  # trials, the latest ones
+LIKE = ("encoding", "errors", "line_buffering")  # of an output that is opened anew
 
 
 @contextmanager
@@ -70,34 +72,22 @@ class Unbroken:
     objective: Objective
 
     def __call__(self, params: Params) -> Any:
-        for stream in (1, 2):
-            if _nobody_reads(stream):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        sys.stdout, sys.stderr = _Patient(sys.stdout), _Patient(sys.stderr)
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            if _nobody_reads(number):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            file = io.BufferedWriter(_Lossy(number, "wb", closefd=False))
+            as_before = {way: getattr(getattr(sys, name), way) for way in LIKE}
+            setattr(sys, name, io.TextIOWrapper(file, **as_before))
         return self.objective(params)
 
 
-class _Patient:
-    """A stream to which writing never fails."""
+class _Lossy(io.FileIO):
+    """A file to which writing never fails."""
 
-    def __init__(self, stream: TextIO):
-        self._stream = stream
-
-    def write(self, text: str) -> int:
+    def write(self, data: Any) -> int:
         with suppress(OSError):
-            return self._stream.write(text)
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        with suppress(OSError):
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+            return super().write(data)
+        return len(data)
 
 
 def _nobody_reads(stream: int) -> bool:
@@ -106,7 +96,7 @@ def _nobody_reads(stream: int) -> bool:
         return False
     look = select.poll()
     look.register(stream, 0)
-    return any(event & (select.POLLERR | select.POLLNVAL) for _, event in look.poll(0))
+    return any(event & select.POLLERR for _, event in look.poll(0))
 
 
 class Lines(Meter):
