@@ -96,15 +96,9 @@ def progress(total: int) -> Iterator[Callable[[], None]]:
     """A bar with the time left on a terminal, a line now and then elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        columns = (BarColumn(), "{task.completed}/{task.total}", TimeElapsedColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task("", total=total)
             yield lambda: bar.advance(task)
