@@ -75,19 +75,6 @@ class Look:
     paused: Pause | None
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a look found in the store, before the rows are read."""
-
-    now: Moment
-    revision: int
-    rows: Sequence[Any]
-    asked: frozenset[int]
-    leases: list[Lease]
-    queued: tuple[Params, ...]
-    paused: Pause | None
-
-
 class Following:
     """Looks at a study again and again; not for several threads at once."""
 
@@ -111,22 +98,20 @@ class Following:
         """What there is to see now."""
         if self._file != (there := self._identity()):
             raise StudyError(f"{self._store!r}: {REPLACED if there else MISSING}")
-        found = self._store.read(self._look)
+        now, rows, leases, pause = self._store.read(self._look)
         with uncollected():
-            changed = tuple(self._reader.read(found.rows))  # after the transaction: it takes longer than that
-        over = self._watch.over(found.leases, found.now)
-        whole = len(found.rows) < PART
+            changed = tuple(self._reader.read(rows))  # after the transaction: it takes longer than that
+        over = self._watch.over(leases, now)
+        whole = len(rows) < PART
         if self._first and whole:
             self._place = (self._place[0] + 1, -1)
-        elif found.rows:
-            last = found.rows[-1]
-            self._place = (self._place[0], last.number) if self._first else _place(last, whole)
+        elif rows:
+            last = rows[-1]
+            after = self._place[0] if self._first else last.revision
+            self._place = (after + 1, -1) if whole else (after, last.number)
         self._first = self._first and not whole
-        self._seen, self._asked, self._queue = found.revision, found.asked, found.queued
-        leased = tuple(
-            Held(lease.number, lease.worker, lease.seconds, lease in over) for lease in found.leases
-        )
-        return Look(found.now.utc, found.revision, changed, whole, leased, found.queued, found.paused)
+        leased = tuple(Held(lease.number, lease.worker, lease.seconds, lease in over) for lease in leases)
+        return Look(now.utc, self._seen, changed, whole, leased, self._queue, pause)
 
     def some(self, numbers: Sequence[int]) -> dict[int, Trial]:
         """Some of the trials, by their numbers, as the store has them."""
@@ -137,17 +122,20 @@ class Following:
 
         return {trial.number: trial for trial in self._store.read(read)} if numbers else {}
 
-    def _look(self, connection: sa.Connection) -> Found:
+    def _look(self, connection: sa.Connection) -> tuple[Moment, Sequence[Any], list[Lease], Pause | None]:
+        """What there is now, before the rows of trials are read; all of it may be looked up again."""
         schema.check_newest(connection)  # a newer bopp may have migrated the store since
         now, revision = self._store.now(connection), self._revision(connection)
         if self._first and self._place[1] < 0:
             self._place = (revision, -1)
         rows = self._rows(connection)
         asked = self._asked.difference(row.number for row in rows)
-        asked = asked.union(row.number for row in rows if row.state == "asked")
-        leases = self._leases(connection, asked) if len(rows) < PART else []
-        queued = self._queue if revision == self._seen else self._queued(connection)
-        return Found(now, revision, rows, asked, leases, queued, self._pauses.found(connection))
+        self._asked = asked.union(row.number for row in rows if row.state == "asked")
+        leases = self._leases(connection) if len(rows) < PART else []
+        if revision != self._seen:
+            self._queue = tuple(params for _, params in self._ledger.queued(connection))
+            self._seen = revision
+        return now, rows, leases, self._pauses.found(connection)
 
     def _revision(self, connection: sa.Connection) -> int:
         """The revision of the study; refused if it is gone, put back, or no longer what it was."""
@@ -178,14 +166,11 @@ class Following:
         with uncollected():
             return connection.execute(BY_NUMBER if self._first else BY_REVISION, place).all()
 
-    def _leases(self, connection: sa.Connection, asked: frozenset[int]) -> list[Lease]:
-        """The leases of trials under way; of these numbers alone, which spares a look at all trials."""
-        if len(asked) > FEW:
-            return self._ledger.leases(connection)
-        return self._ledger.leases(connection, sorted(asked)) if asked else []
-
-    def _queued(self, connection: sa.Connection) -> tuple[Params, ...]:
-        return tuple(params for _, params in self._ledger.queued(connection))
+    def _leases(self, connection: sa.Connection) -> list[Lease]:
+        """The leases of trials under way; of their numbers alone, which spares a look at all trials."""
+        if not self._asked:
+            return []
+        return self._ledger.leases(connection, sorted(self._asked) if len(self._asked) <= FEW else None)
 
     def _identity(self) -> tuple[int, int] | None:
         """What tells the file from another that takes its place; None for a server, or if it is gone."""
@@ -196,8 +181,3 @@ class Following:
         except OSError:
             return None
         return found.st_dev, found.st_ino
-
-
-def _place(last: Any, whole: bool) -> tuple[int, int]:
-    """Where to go on reading changes: after the last one, or with the next revision."""
-    return (last.revision + 1, -1) if whole else (last.revision, last.number)
