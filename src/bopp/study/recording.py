@@ -53,7 +53,7 @@ class Recording:
             raise
         except StoreError as lost:
             raise StoreError(f"{lost} (trial {number} still has to be told {answer})", url=lost.url) from lost
-        self.tickets.told(number)
+        self.tickets.lose(number, told=True)
         log.told(told, self.ledger.name)
         return told
 

@@ -51,7 +51,7 @@ class Tickets:
         """The tickets with which a trial was asked for here, even if it has gone to another since."""
         with self._guard:
             lost = [self._lost[number]] if number in self._lost else []
-            return [*(ticket for ticket, hold in self._mine().items() if hold.number == number), *lost]
+            return [*self._of(number), *lost]
 
     def hold(self, ticket: str, hold: Hold) -> None:
         """Hold a trial that was claimed with a ticket, and renew its lease from now on."""
@@ -60,17 +60,17 @@ class Tickets:
             if self._heartbeat is None and self.lease is not None and self._store.is_shared:
                 self._heartbeat = heartbeat.start(self._beat, self.lease * RENEWED)
 
-    def lose(self, number: int) -> None:
-        """Stop holding a trial, but remember its ticket in case the trial is still told here."""
-        with self._guard:
-            for ticket in self._drop(number):
-                self._lost[number] = ticket
+    def lose(self, number: int, told: bool = False) -> None:
+        """Stop holding a trial, but remember a ticket of it in case it is still told here.
 
-    def told(self, number: int) -> None:
-        """Stop holding a trial that was told; if it was asked for here twice, the other tell will be late."""
+        Of one that was `told` here, there is such a ticket if it was asked for twice: the other is late.
+        """
         with self._guard:
-            for ticket in self._drop(number)[1:]:
-                self._lost[number] = ticket
+            tickets = self._of(number)
+            for ticket in tickets:
+                del self._held[ticket]
+            if len(tickets) > told:
+                self._lost[number] = tickets[-1]
 
     def renew(self) -> None:
         """Tell the store that this process is alive and keeps the trials it asked for."""
@@ -85,7 +85,9 @@ class Tickets:
 
     def release(self, number: int) -> None:
         """Give a trial back: whoever asks next gets it."""
-        for ticket in [ticket for ticket, hold in self.held.items() if hold.number == number]:
+        with self._guard:
+            tickets = self._of(number)
+        for ticket in tickets:
             self.give_back(ticket)
 
     def give_back(self, ticket: str) -> None:
@@ -122,9 +124,6 @@ class Tickets:
             self._held.clear()
         return self._held
 
-    def _drop(self, number: int) -> list[str]:
-        """The tickets that held a trial and no longer do, in the order in which they were claimed."""
-        dropped = [ticket for ticket, hold in self._mine().items() if hold.number == number]
-        for ticket in dropped:
-            del self._held[ticket]
-        return dropped
+    def _of(self, number: int) -> list[str]:
+        """The tickets that hold a trial, in the order in which they were claimed."""
+        return [ticket for ticket, hold in self._mine().items() if hold.number == number]
