@@ -408,13 +408,10 @@ def _csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[tuple[str, list[
     """The rows of a CSV file that are not blank, each with the line where it begins."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     begins = 1
-    while True:
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise TellError(f"line {begins}: {error}") from None
-        if row is None:
-            return
-        if any(cell.strip() for cell in row):
-            yield f"line {begins}", row
-        begins = reader.line_num + 1
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield f"line {begins}", row
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise TellError(f"line {begins}: {error}") from None
