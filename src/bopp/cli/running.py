@@ -37,8 +37,6 @@ Failing = Annotated[
     Policy | None, typer.Option(help="Whether to stop where the first three evaluations fail alike.")
 ]
 
-ON_ITS_OWN = math.inf  # as a timeout: evaluate in a separate process, however long it takes
-
 
 def init(folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path()) -> None:
     """Write a commented study file, study.toml, and an objective that goes with it."""
@@ -219,7 +217,7 @@ class Job:
     objective: Objective
     budget: int | None = None
     workers: int = 1
-    trial_timeout: float | None = None
+    trial_timeout: float = math.inf  # in a separate process, however long it takes
     time_limit: float | None = None
     failures: Policy = "stop"
     start_method: str | None = None
@@ -229,11 +227,11 @@ class Job:
     def of(config: Config, said: Mapping[str, Any]) -> Job:
         """The job of a study file, unless the command line says otherwise."""
         usual = {name: getattr(config.study, name) for name in said}
-        return Job(config.objective(), target=config.study.target, **usual | _given(said))
+        return Job(config.objective(), target=config.study.target, **_given(usual) | _given(said))
 
 
 def _given(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said on the command line."""
+    """What was said, on the command line or in a file."""
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -243,7 +241,6 @@ def _evaluate(study: Study, job: Job, same: str, resume: str, log: Path) -> None
     from bopp.run.loop import Limits
     from bopp.study.runner import run_study
 
-    timeout = ON_ITS_OWN if job.trial_timeout is None else job.trial_timeout
     function = called(job.objective, study.space)
     objective: Objective = Unbroken(function)
     if sys.stderr.isatty():
@@ -252,7 +249,7 @@ def _evaluate(study: Study, job: Job, same: str, resume: str, log: Path) -> None
     try:
         with live(study.name, job.budget, study.result, resume) as show:
             limits = Limits.from_now(job.target, job.time_limit, None, job.failures).checked(study.problem)
-            ends = (job.workers, timeout, None, limits, show, job.start_method)
+            ends = (job.workers, job.trial_timeout, None, limits, show, job.start_method)
             run_study(study, objective, job.budget or math.inf, *ends)
     except KeyboardInterrupt:
         say(f"Stopped. {_kept(study)} in {study.url}. To go on: {same}")
