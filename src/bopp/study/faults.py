@@ -39,7 +39,7 @@ def passes(error: Exception) -> bool:
     """Whether the same transaction may succeed a little later."""
     cause = _cause(error)
     if isinstance(cause, sqlite3.Error):
-        return "database is locked" in str(cause)
+        return locked(error)
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
     state = getattr(cause, "sqlstate", None)

@@ -111,7 +111,17 @@ def damage(path: Path, mode: str) -> str | None:
     if path.is_file() and (size := path.stat().st_size) < 2:  # to SQLite an empty database, to be filled
         return EMPTY.format(size)
     with closing(opened(path, mode)) as connection:
-        return _damage(connection, path)
+        connection.execute("BEGIN")
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (page,) = connection.execute("PRAGMA page_size").fetchone()
+        short = path.stat().st_size < pages * page
+        if short and _journal(connection) != "wal":  # WAL keeps new pages beside the file
+            return "its end is missing"
+        for table, *_ in connection.execute("PRAGMA foreign_key_check"):
+            if table in (schema.trials.name, schema.queue.name):
+                return f"a row of {table} belongs to nothing"
+        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    return None if found == "ok" else " ".join(found.split())
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
@@ -150,16 +160,3 @@ def _opened_despite(error: sqlite3.Error, path: Path) -> sqlite3.Connection:
 def _journal(connection: sqlite3.Connection) -> str:
     """The kind of journal that a file has; to find out, SQLite has to read the file."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-
-
-def _damage(connection: sqlite3.Connection, path: Path) -> str | None:
-    connection.execute("BEGIN")
-    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
-    short = path.stat().st_size < pages * size
-    if short and _journal(connection) != "wal":  # WAL keeps new pages beside the file
-        return "its end is missing"
-    for table, *_ in connection.execute("PRAGMA foreign_key_check"):
-        if table in (schema.trials.name, schema.queue.name):
-            return f"a row of {table} belongs to nothing"
-    found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-    return None if found == "ok" else " ".join(found.split())

@@ -170,21 +170,17 @@ class Store:
                 self._reached = True
                 return result
             except (exc.SQLAlchemyError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
-                waited = time.monotonic() - began
                 half_done = self.access == "look" and faults.left_half_done(error)
                 passes = half_done or faults.passes(error)
-                if interrupted or not passes or waited > self._patience(error):
+                there = self._reached or faults.locked(error) or faults.not_now(error)
+                late = time.monotonic() - began > (faults.BUSY if there else ABSENT)
+                if interrupted or late or not passes:
                     raise StoreError(
                         f"{self!r}: {hidden(self.url, faults.reason(error))}", url=repr(self)
                     ) from error
                 latest = 0.05 if faults.locked(error) else 1.0
             time.sleep(pause * suggestion_lock.JITTER.uniform(0.5, 1.5))
             pause = min(2 * pause, latest)
-
-    def _patience(self, error: Exception) -> float:
-        """How many seconds a fault is waited out."""
-        there = self._reached or faults.locked(error) or faults.not_now(error)
-        return faults.BUSY if there else ABSENT
 
     def _prepare(self) -> None:
         if isinstance(self.path, Path):
