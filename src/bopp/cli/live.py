@@ -48,31 +48,23 @@ def live(name: str, budget: int | None, so_far: Result, resume: str = "bopp resu
 
 
 @dataclass(frozen=True)
-class Logged:
-    """An objective in its own process, whose output goes to a file instead of onto the screen."""
-
-    objective: Objective
-    path: Path
-
-    def __call__(self, params: Params) -> Any:
-        # if the log cannot be written, output goes where it went before
-        with suppress(OSError), self.path.open("ab") as file:
-            for stream in (1, 2):
-                os.dup2(file.fileno(), stream)
-        return self.objective(params)
-
-
-@dataclass(frozen=True)
 class Unbroken:
-    """An objective in its own process that may print although nobody can read it.
+    """An objective in its own process that may print, to a log if there is one, although nobody can read it.
 
     After `| head` nobody does; on a full disk, what is printed is lost and not the trial.
     """
 
     objective: Objective
+    log: Path | None = None
 
     def __call__(self, params: Params) -> Any:
-        for number, name in ((1, "stdout"), (2, "stderr")):
+        outputs = {1: "stdout", 2: "stderr"}
+        if self.log is not None:
+            # if the log cannot be written, output goes where it went before
+            with suppress(OSError), self.log.open("ab") as file:
+                for number in outputs:
+                    os.dup2(file.fileno(), number)
+        for number, name in outputs.items():
             if _nobody_reads(number):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), number)
             file = io.BufferedWriter(_Lossy(number, "wb", closefd=False))

@@ -237,14 +237,13 @@ def _given(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _evaluate(study: Study, job: Job, same: str, resume: str, log: Path) -> None:
     from bopp.called import called
-    from bopp.cli.live import Logged, Unbroken, live
+    from bopp.cli.live import Unbroken, live
     from bopp.run.loop import Limits
     from bopp.study.runner import run_study
 
-    function = called(job.objective, study.space)
-    objective: Objective = Unbroken(function)
-    if sys.stderr.isatty():
-        objective = Logged(function, log)
+    on_terminal = sys.stderr.isatty()
+    objective = Unbroken(called(job.objective, study.space), log if on_terminal else None)
+    if on_terminal:
         say(f"What the objective prints goes to {log}")
     try:
         with live(study.name, job.budget, study.result, resume) as show:
