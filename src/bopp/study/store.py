@@ -98,13 +98,7 @@ class Store:
         With `alone` it waits for any other such transaction in the whole database, not only in one study.
         """
         self.check_writable()
-
-        def locked(connection: sa.Connection) -> T:
-            if alone and self.path is None:
-                postgres.lock(connection)
-            return transaction(connection)
-
-        return self._run(locked, "BEGIN IMMEDIATE")
+        return self._run(transaction, "BEGIN IMMEDIATE", alone and self.path is None)
 
     def now(self, connection: sa.Connection) -> Moment:
         """The time of the server, or of this machine if there is none."""
@@ -148,7 +142,7 @@ class Store:
             self._ours.connection = None
             self._process = os.getpid()
 
-    def _run(self, transaction: Transaction[T], begin: str) -> T:
+    def _run(self, transaction: Transaction[T], begin: str, lock: bool = False) -> T:
         def once() -> T:
             with _no_fork:
                 self._leave_parent()
@@ -156,6 +150,8 @@ class Store:
                 with nullcontext(ours) if ours else self._engine.connect() as connection, uninterrupted():
                     connection = connection.execution_options(bopp_begin=begin)
                     with connection.begin():
+                        if lock:
+                            postgres.lock(connection)
                         return transaction(connection)
 
         return self._patiently(once)
