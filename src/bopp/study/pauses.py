@@ -67,7 +67,9 @@ class Pauses:
         if self.found(connection) is None:
             self._ledger.lock(connection)
             if self.found(connection) is None:  # nor has anybody paused it while this waited for the lock
-                rewrite(connection, self._id, {"paused": _written(Pause(at, reason))})
+                rewrite(
+                    connection, self._id, {"paused": json.dumps({"at": at.isoformat(), "reason": reason})}
+                )
 
     def end(self, connection: sa.Connection, pause: Pause) -> None:
         """End this pause, unless it has ended."""
@@ -88,10 +90,6 @@ def checked(reason: Any) -> str | None:
     if reason is not None and not isinstance(reason, str):
         raise StudyError(f"pause: wanted a reason in words, or None, got {brief(reason)}")
     return storable(reason) if reason and reason.strip() else None
-
-
-def _written(pause: Pause) -> str:
-    return json.dumps({"at": pause.at.isoformat(), "reason": pause.reason})
 
 
 def _read(text: Any) -> Pause | None:
