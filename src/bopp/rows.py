@@ -142,7 +142,8 @@ class Table:
     def of(problem: Problem, names: Sequence[str], value: str | None = None) -> Table:
         """The table with these columns."""
         table = Table._of_some(problem, names, value)
-        needed = [name for name, one in problem.space.parameters.items() if not _may_be_left_out(one)]
+        parameters = problem.space.parameters.items()
+        needed = [name for name, one in parameters if one.width and not one.conditions]
         missing = [name for name in needed if name not in table.params]
         missing += [name for name in problem.names if name not in table.values]
         if missing:
@@ -194,7 +195,7 @@ class Table:
 
     def trial(self, row: Mapping[str, Any], where: str, number: int) -> Trial:
         """The observed trial of a row: a blank is a value that was not measured, without any it failed."""
-        params = self._params(row, where)
+        found, blank = self._cells(row, where, _value)
         given = _numbers(row, where, self.values)
         noise = {name: sd for name, sd in _numbers(row, where, self.noise).items() if sd is not None}
         failed = self._failed(row, given)
@@ -204,11 +205,14 @@ class Table:
             if not _is_blank(row[column]) and name not in given and not (failed and column == "error")
         }
         try:
+            params = self.problem.space.check(self.problem.space.filled(found, blank))
             answer = self.problem.answer({**others, **given}, noise or None)
         except BoppError as error:
             raise TellError(f"{where}: {error}") from None
         if failed:
-            answer = _failure(answer, self._reason(row))
+            kept = {name: number for name, number in answer.values.items() if number is not None}
+            reason = self._reason(row) or answer.error or NO_REASON
+            answer = Answer(measurements=kept | dict(answer.measurements), error=reason)
         notes = row["notes"] if self.noted and not _is_blank(row["notes"]) else None
         trial = Trial(number, params, origin="observed", notes=None if notes is None else str(notes))
         return trial.told(answer, None)
@@ -235,14 +239,6 @@ class Table:
         """Why a row has no value, if it says so."""
         there = "error" in self.others.values() and not _is_blank(row["error"])
         return str(row["error"]) if there else None
-
-    def _params(self, row: Mapping[str, Any], where: str) -> Params:
-        space = self.problem.space
-        found, blank = self._cells(row, where, _value)
-        try:
-            return space.check(space.filled(found, blank))
-        except SpaceError as error:
-            raise TellError(f"{where}: {error}") from None
 
     def _cells(
         self, row: Mapping[str, Any], where: str, read: Callable[[Parameter, Any], Any]
@@ -300,10 +296,6 @@ def _checked_column(value: str, names: Sequence[str], params: Collection[str]) -
     return value
 
 
-def _may_be_left_out(parameter: Parameter) -> bool:
-    return bool(parameter.conditions) or parameter.width == 0
-
-
 def _is_blank(cell: Any) -> bool:
     blank = isinstance(cell, float) and math.isnan(cell)
     return cell is None or blank or (isinstance(cell, str) and not cell.strip())
@@ -344,12 +336,6 @@ def _value_anywhere(parameter: Parameter, cell: Any) -> Any:
     if isinstance(parameter, Int):
         return whole("value", parameter.parse(cell))
     return real("value", parameter.parse(cell)) if isinstance(parameter, Float) else _value(parameter, cell)
-
-
-def _failure(answer: Answer, reason: str | None) -> Answer:
-    """An answer as a failure, of which values are kept as measurements."""
-    kept = {name: value for name, value in answer.values.items() if value is not None}
-    return Answer(measurements=kept | dict(answer.measurements), error=reason or answer.error or NO_REASON)
 
 
 def _numbers(row: Mapping[str, Any], where: str, columns: Mapping[str, str]) -> dict[str, float | None]:
