@@ -130,9 +130,6 @@ class Screen(Meter):
         self._resume = resume
         self._paused: str | None = None
 
-    def suggested(self, seconds: float) -> None:
-        self.waiting()
-
     def waiting(self) -> None:
         with suppress(OSError):  # a terminal that is gone is no reason to end a study
             self._screen.update(self._drawn(), refresh=True)

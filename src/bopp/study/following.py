@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -174,10 +175,8 @@ class Following:
 
     def _identity(self) -> tuple[int, int] | None:
         """What tells the file from another that takes its place; None for a server, or if it is gone."""
-        if not isinstance(self._store.path, Path):
-            return None
-        try:
-            found = os.stat(self._store.path)
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+        if isinstance(self._store.path, Path):
+            with suppress(OSError):
+                found = os.stat(self._store.path)
+                return found.st_dev, found.st_ino
+        return None

@@ -28,17 +28,16 @@ def named_values(problem: Problem, fields: Mapping[str, str]) -> dict[str, float
     missing = [name for name in problem.names if name not in fields]
     if missing:
         raise ConfigError(f"wanted values of {', '.join(problem.names)}, got none of {', '.join(missing)}")
-    found = {name: None if _is_none(number) else _number(name, number) for name, number in fields.items()}
+    found = {
+        name: None if number.strip().lower() == "none" else _number(name, number)
+        for name, number in fields.items()
+    }
     if all(found[name] is None for name in problem.names):
         typed = ", ".join(f"{name}={number}" for name, number in fields.items())
         raise ConfigError(
             f"wanted a number as {' or '.join(problem.names)}, got {typed!r}; a failure is told as one"
         )
     return found
-
-
-def _is_none(text: str) -> bool:
-    return text.strip().lower() == "none"
 
 
 def _number(name: str, text: str) -> float:
