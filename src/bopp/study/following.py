@@ -21,7 +21,7 @@ from bopp.space import Params
 from bopp.study import schema
 from bopp.study.definition import Definition
 from bopp.study.leases import Lease, Watch
-from bopp.study.ledger import GONE, MY, Ledger
+from bopp.study.ledger import MY, Ledger
 from bopp.study.pauses import WHOLE, Pause, Pauses
 from bopp.study.reading import COLUMNS, Reader, uncollected
 from bopp.study.schema import studies, trials
@@ -132,7 +132,8 @@ class Following:
         rows = self._rows(connection)
         asked = self._asked.difference(row.number for row in rows)
         self._asked = asked.union(row.number for row in rows if row.state == "asked")
-        leases = self._leases(connection) if len(rows) < PART else []
+        chosen = sorted(self._asked) if len(self._asked) <= FEW else None  # by number, where they are few
+        leases = self._ledger.leases(connection, chosen) if self._asked and len(rows) < PART else []
         if revision != self._seen:
             self._queue = tuple(params for _, params in self._ledger.queued(connection))
             self._seen = revision
@@ -140,10 +141,8 @@ class Following:
 
     def _revision(self, connection: sa.Connection) -> int:
         """The revision of the study; refused if it is gone, put back, or no longer what it was."""
-        found = connection.execute(REVISION, {"my": self._id}).first()
-        if found is None:
-            raise StudyError(GONE)
-        revision, checksum = found
+        row = self._ledger.row(connection, REVISION)
+        revision, checksum = row["revision"], row["seal"]
         if type(revision) is not int or revision < self._seen:
             raise StudyError(f"{self._store!r}: {REPLACED}, or put back to an earlier state")
         if (checksum,) != self._checksum:
@@ -153,10 +152,7 @@ class Following:
 
     def _check_definition(self, connection: sa.Connection) -> None:
         """Refuse a study that was redefined; its row may be long, and is read only if its checksum is new."""
-        row = connection.execute(WHOLE, {"my": self._id}).mappings().first()
-        if row is None:
-            raise StudyError(GONE)
-        known, found = self._definition, Definition.read(row)
+        known, found = self._definition, Definition.read(self._ledger.row(connection, WHOLE))
         same = (found.problem.space, found.parts) == (known.problem.space, known.parts)
         if not same or found.knowledge != known.knowledge:
             raise StudyError(f"{known.name!r} has another space, recipe or knowledge now")
@@ -166,12 +162,6 @@ class Following:
         place = dict(zip(("since", "after"), self._place, strict=True)) | {"my": self._id}
         with uncollected():
             return connection.execute(BY_NUMBER if self._first else BY_REVISION, place).all()
-
-    def _leases(self, connection: sa.Connection) -> list[Lease]:
-        """The leases of trials under way; of their numbers alone, which spares a look at all trials."""
-        if not self._asked:
-            return []
-        return self._ledger.leases(connection, sorted(self._asked) if len(self._asked) <= FEW else None)
 
     def _identity(self) -> tuple[int, int] | None:
         """What tells the file from another that takes its place; None for a server, or if it is gone."""

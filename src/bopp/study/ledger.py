@@ -27,7 +27,6 @@ from bopp.study.schema import queue, studies, trials
 from bopp.trial import DICTS, TEXTS, Answer, Trial
 
 LONGEST_TEXT = 10_000  # characters of an error or a note
-GONE = "the study is no longer in its store"
 
 # statements that every ask and tell needs, built once
 MY, SINCE = sa.bindparam("my", type_=sa.BigInteger), sa.bindparam("since", type_=sa.BigInteger)
@@ -35,7 +34,7 @@ TICKET = sa.bindparam("my_ticket", type_=sa.Text)
 LOCK = studies.update().where(studies.c.id == MY).values(revision=studies.c.revision + 1)
 REVISION = sa.select(studies.c.revision).where(studies.c.id == MY)
 LATEST = sa.select(sa.func.max(trials.c.revision)).where(trials.c.study == MY).scalar_subquery()
-REVISIONS = sa.select(studies.c.revision, LATEST).where(studies.c.id == MY)
+REVISIONS = sa.select(studies.c.revision, LATEST.label("latest")).where(studies.c.id == MY)
 CHANGE = (
     trials.update()
     .where(trials.c.study == MY, trials.c.number == sa.bindparam("my_number", type_=sa.Integer))
@@ -115,18 +114,23 @@ class Ledger:
     def lock(self, connection: sa.Connection) -> int:
         """The revision for the change to come; other writers wait until it is committed."""
         connection.execute(LOCK, {"my": self._id})
-        revision, latest = connection.execute(REVISIONS, {"my": self._id}).first() or (None, None)
-        if revision is None:
-            raise StudyError(GONE)
+        row = self.row(connection, REVISIONS)
+        revision, latest = row["revision"], row["latest"]
         before = max(0 if latest is None else latest, self._known.revision)
         if type(revision) is not int or revision <= before:
             raise StudyError(f"wanted a revision after {before!r}, got {revision!r}: the store is damaged")
         return revision
 
+    def row(self, connection: sa.Connection, columns: sa.Select[Any]) -> sa.RowMapping:
+        """What this selects in the row of the study; refused if that was deleted."""
+        row = connection.execute(columns, {"my": self._id}).mappings().first()
+        if row is None:
+            raise StudyError("the study is no longer in its store")
+        return row
+
     def check_there(self, connection: sa.Connection) -> None:
         """Refuse a study that was deleted."""
-        if connection.execute(REVISION, {"my": self._id}).first() is None:
-            raise StudyError(GONE)
+        self.row(connection, REVISION)
 
     def claimed(self, connection: sa.Connection, ticket: str) -> Trial | None:
         """The trial that a ticket holds."""

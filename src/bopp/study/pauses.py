@@ -13,7 +13,7 @@ from bopp.errors import StudyError, reading
 from bopp.legible import brief, cut, one_line
 from bopp.plain import read_time
 from bopp.study.definition import check, rewrite
-from bopp.study.ledger import GONE, MY, Ledger, storable
+from bopp.study.ledger import MY, Ledger, storable
 from bopp.study.schema import studies
 
 LONGEST = 200  # characters of a reason, where it is one part of a line
@@ -52,12 +52,12 @@ class Pauses:
 
         The rest of its row may be long, and is read only where there is a pause that was not seen before.
         """
-        row = self._row(connection, PAUSED)
-        if row["paused"] is None:
+        paused = self._ledger.row(connection, PAUSED)["paused"]
+        if paused is None:
             return None
         last = self._last
-        if row["paused"] != last[0]:
-            whole = self._row(connection, WHOLE)
+        if paused != last[0]:
+            whole = self._ledger.row(connection, WHOLE)
             check(whole)
             self._last = last = (whole["paused"], _read(whole["paused"]))
         return last[1]
@@ -77,12 +77,6 @@ class Pauses:
             self._ledger.lock(connection)
             if self.found(connection) == pause:
                 rewrite(connection, self._id, {"paused": None})
-
-    def _row(self, connection: sa.Connection, select: sa.Select[Any]) -> sa.RowMapping:
-        row = connection.execute(select, {"my": self._id}).mappings().first()
-        if row is None:
-            raise StudyError(GONE)
-        return row
 
 
 def checked(reason: Any) -> str | None:
