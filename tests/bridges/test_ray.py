@@ -782,9 +782,12 @@ def in_python(function: Callable[..., None], *words: str) -> list[str]:
 @contextmanager
 def by_value() -> Iterator[None]:
     """Workers of Ray cannot import this file: what they get of it is written out."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    modules = (sys.modules[__name__], bridge_conformance)
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
     yield
-    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)
 
 
 @pytest.fixture(scope="session")
