@@ -40,8 +40,8 @@ from bopp.initial import Sobol
 from bopp.problem import AtLeast, AtMost, Holds
 from bopp.pseudo import Cheap, Earlier, Guesses, Limits
 from bopp.result import Result
-from support import bridge_conformance
 from support.bridge_conformance import FIRST, Case, ResumableConformance
+from support.bridge_conformance import loss as loss_of_params
 
 PATIENCE = 180.0  # seconds that a busy machine may take
 
@@ -64,7 +64,7 @@ OURS: dict[str, bopp.parameter.Parameter] = {
 
 
 def loss(config: Mapping[str, Any]) -> float:
-    return bridge_conformance.loss({**config["net"], "rate": config["rate"]})
+    return loss_of_params({**config["net"], "rate": config["rate"]})
 
 
 def nested(params: Params) -> dict[str, Any]:
@@ -782,7 +782,7 @@ def in_python(function: Callable[..., None], *words: str) -> list[str]:
 @contextmanager
 def by_value() -> Iterator[None]:
     """Workers of Ray cannot import this file: what they get of it is written out."""
-    modules = (sys.modules[__name__], bridge_conformance)
+    modules = [sys.modules[name] for name in (__name__, loss_of_params.__module__)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     yield
